@@ -1,0 +1,1 @@
+"""The tests of warpkit; the tree mirrors `warpkit/`."""

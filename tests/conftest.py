@@ -1,0 +1,126 @@
+"""Which test runs in which process, and the counts of those that do not run in this one.
+
+Numba chooses its machine when it is imported, so the suite runs in two processes:
+
+- with `NUMBA_ENABLE_CUDASIM=1`: behaviour tests, in the simulator (a reduced matrix, see warp/matrix.py);
+- without it: PTX tests, which compile and need no GPU, and host tests; with a GPU also the behaviour tests, full matrix.
+
+What a test is follows from where it stands, or from its mark, which wins:
+
+| kind | where | simulator | no GPU | GPU |
+|---|---|---|---|---|
+| ptx | files `*_ptx.py` | | x | x |
+| simulator | files `test_simulator*.py`, `test_sim_*.py` | x | | |
+| gpu | the mark | | | x |
+| everywhere | the mark | x | x | x |
+| host | files in `tests/` itself | | x | x |
+| behaviour | the rest | x | | x |
+
+What is left out is counted, by kind, in the closing lines: nothing vanishes unseen.
+"""
+
+import os
+import pathlib
+
+import pytest
+from hypothesis import settings
+from numba import config as numba_config
+from numba import cuda
+
+HERE = pathlib.Path(__file__).parent
+SIMULATOR = bool(numba_config.ENABLE_CUDASIM)
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
+MARKS = ("ptx", "simulator", "gpu", "everywhere")
+
+# Why a kind does not run here: in the simulator, and in a process without simulator or GPU.
+IN_THE_OTHER = {
+    "ptx": "{n} PTX tests not run here: they compile for a GPU, in the process without NUMBA_ENABLE_CUDASIM=1",
+    "host": "{n} host tests not run here: they run in the process without NUMBA_ENABLE_CUDASIM=1",
+    "simulator": "{n} simulator tests not run here: they run in the process with NUMBA_ENABLE_CUDASIM=1",
+    "behaviour": "{n} behaviour tests not run here: they run in the simulator, with NUMBA_ENABLE_CUDASIM=1, or on a GPU",
+    "gpu": "{n} GPU-only tests not run: no GPU",
+}
+
+settings.register_profile("warpkit", deadline=None, derandomize=True, database=None)
+settings.load_profile("warpkit")
+
+
+def pytest_configure(config):
+    """Register the marks that belong to this table."""
+    config.addinivalue_line("markers", "everywhere: runs in every process (checks that all machines share)")
+    config.stash[LEFT_OUT] = {}
+
+
+def has_gpu():
+    """Say whether a real GPU answers; Numba's simulator always says yes."""
+    return not SIMULATOR and cuda.is_available()
+
+
+def pytest_report_header():
+    """Name the machine."""
+    if SIMULATOR:
+        return "machine: simulator, seed " + os.environ.get("WARPKIT_SIM_SEED", "0") + ", reduced matrix"
+    return "machine: " + ("GPU, full matrix" if has_gpu() else "compiler only (no GPU)")
+
+
+def kind_of(item):
+    """Return the kind of a test: by its mark, else by its place."""
+    for mark in MARKS:
+        if item.get_closest_marker(mark):
+            return mark
+    name = item.path.name
+    if name.endswith("_ptx.py"):
+        return "ptx"
+    if name.startswith(("test_simulator", "test_sim_")):
+        return "simulator"
+    return "host" if item.path.parent == HERE else "behaviour"
+
+
+def kinds_that_run():
+    """Return the kinds that this process runs."""
+    if SIMULATOR:
+        return {"behaviour", "simulator", "everywhere"}
+    return {"ptx", "host", "everywhere"} | ({"behaviour", "gpu"} if has_gpu() else set())
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselect what another process runs, and count it by kind."""
+    runs, kept, left = kinds_that_run(), [], []
+    for item in items:
+        kind = kind_of(item)
+        if kind in runs:
+            kept.append(item)
+        else:
+            left.append(item)
+            config.stash[LEFT_OUT][kind] = config.stash[LEFT_OUT].get(kind, 0) + 1
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def pytest_sessionfinish(session):
+    """Hand the counts of an xdist worker to its controller."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Take the counts from an xdist worker: every worker collects the same tests."""
+    node.config.stash[LEFT_OUT].update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print what did not run here, and why."""
+    for kind, count in sorted(config.stash[LEFT_OUT].items()):
+        terminalreporter.write_line(IN_THE_OTHER[kind].format(n=count))
+
+
+@pytest.fixture(scope="session")
+def compile_ptx():
+    """Return `compile_ptx(kernel, *types)` of tests/ptx.py, which needs no GPU."""
+    from tests import ptx
+
+    with ptx.without_gpu():
+        yield ptx.compile_ptx

@@ -1,0 +1,87 @@
+"""Compile kernels without a GPU, count instructions, assemble.
+
+Only for processes without the simulator: Numba has no compiler there.
+"""
+
+import contextlib
+import re
+import types
+from unittest import mock
+
+from numba import cuda
+
+CC = (9, 0)
+# NVVM needs a target; an inner dispatcher asks the device for it, so the stub below stands in for one.
+_target = types.SimpleNamespace(compute_capability=CC)
+
+
+@contextlib.contextmanager
+def without_gpu():
+    """Answer Numba's question for the current device, which a kernel that calls a device function asks."""
+    with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: _target):
+        yield
+
+
+def plain(kernel):
+    """Return the Python function of a kernel, decorated or not."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def compile_ptx(kernel, *argtypes, cc=CC, debug=False, opt=True):
+    """Return the PTX of a kernel for these argument types; the pieces joined where there are several (debug)."""
+    _target.compute_capability = cc
+    try:
+        pieces, _ = cuda.compile_all(
+            plain(kernel), argtypes, cc=cc, debug=debug, opt=opt, device=False, abi="numba", output="ptx"
+        )
+    finally:
+        _target.compute_capability = CC
+    return "\n".join(pieces)
+
+
+def result_type(function, *argtypes):
+    """Return the type that a device function gives for these argument types."""
+    with without_gpu():
+        return cuda.compile_ptx(plain(function), argtypes, cc=CC, device=True)[1]
+
+
+def body(ptx):
+    """Return the instructions, one a line: no comments, directives or labels."""
+    lines = (line.strip() for line in ptx.splitlines())
+    return [line for line in lines if line and not line.startswith(("//", ".", "$", "{", "}", ")"))]
+
+
+def count(ptx, name):
+    """Count the instructions whose name starts with `name`, also under a predicate and in inline assembly."""
+    return len(re.findall(rf"(?m)^\s*\{{?\s*(?:@!?%\w+\s+)?{re.escape(name)}", ptx))
+
+
+def shuffles(ptx):
+    """Count the shuffles: each moves one 32-bit word."""
+    return count(ptx, "shfl.sync")
+
+
+def assert_register_only(ptx):
+    """Assert that nothing lives in local memory and nothing is called."""
+    assert ".local" not in ptx
+    assert count(ptx, "call") == 0
+    assert ".extern" not in ptx
+
+
+def assemble(ptx, cc=CC):
+    """Assemble with nvJitLink, which comes with numba-cuda's wheels; return registers, stack and spill bytes."""
+    from cuda.bindings import nvjitlink
+
+    code = ptx.encode()
+    handle = nvjitlink.create(2, [f"-arch=sm_{cc[0]}{cc[1]}", "-verbose"])
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, code, len(code), "kernel")
+        nvjitlink.complete(handle)
+        log = bytearray(nvjitlink.get_info_log_size(handle))
+        nvjitlink.get_info_log(handle, log)
+    finally:
+        nvjitlink.destroy(handle)
+    text = log.decode(errors="replace")
+    stack, stores, loads = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill", text).groups()
+    registers = re.search(r"Used (\d+) registers", text)[1]
+    return types.SimpleNamespace(registers=int(registers), stack=int(stack), spills=int(stores) + int(loads))
