@@ -1,0 +1,77 @@
+"""`python -m bench [SUITE …] [--json FILE]`: run suites, print their tables, keep their records."""
+
+import argparse
+import importlib
+import sys
+import time
+
+from . import harness
+
+SUITES = {"warp": "warp", "simulator": "simulator", "import": "importtime"}
+GPU_SUITES = {"warp"}
+
+
+def _gpu_missing():
+    """Return one sentence when no GPU can be used, else None."""
+    from numba import config
+
+    if config.ENABLE_CUDASIM:
+        return "needs a GPU, but NUMBA_ENABLE_CUDASIM has replaced it by the simulator."
+    from numba import cuda
+
+    return None if cuda.is_available() else "needs an NVIDIA GPU with its driver, and none was found here."
+
+
+def _run(name):
+    missing = _gpu_missing() if name in GPU_SUITES else None
+    if missing:
+        raise harness.Unavailable(f"suite {name!r} {missing}")
+    report = harness.Report(name)
+    begin = time.perf_counter()
+    importlib.import_module(f".{SUITES[name]}", __package__).run(report)
+    report.notes.append(f"took {time.perf_counter() - begin:.0f} s")
+    return report
+
+
+def main(arguments=None):
+    """Return 0 when every asked suite ran without an error, whatever its goals; else 1."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; all by default")
+    parser.add_argument("--json", metavar="FILE", help="one file for all suites, instead of bench/results/")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.suites if name not in SUITES]
+    if unknown:
+        parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+    known, reports, failed = harness.environment(), [], False
+    for name in options.suites or SUITES:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        try:
+            report = _run(name)
+        except harness.Unavailable as sentence:
+            print(sentence)
+            failed |= bool(options.suites)  # a suite that was not asked for by name may be left out
+            continue
+        except Exception as error:  # the other suites still run, and the record says why this one did not
+            report = harness.Report(name, errors=[f"{type(error).__name__}: {error}"])
+        reports.append(report)
+        failed |= bool(report.errors)
+        print(report.text(), flush=True)
+    known["gpu_after"] = harness.gpu_state()
+    _keep(known, reports, options.json)
+    return int(failed)
+
+
+def _keep(known, reports, path):
+    if path:
+        harness.write_json(path, known, reports)
+        return
+    for report in reports:
+        target = harness.results_path(known, report.suite, report.suite in GPU_SUITES)
+        harness.write_json(target, known, [report])
+        with open(target.removesuffix(".json") + ".txt", "w", encoding="utf-8") as out:
+            out.write(report.text())
+        print(f"kept in {target}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

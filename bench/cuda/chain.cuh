@@ -1,0 +1,70 @@
+// What the CUDA C++ peers of bench/ share: the clocked dependent chain, its median, one printed line a case.
+#pragma once
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+constexpr int rounds = 128;
+constexpr int repeats = 31;
+
+#define CHECK(call)                                                                       \
+  do {                                                                                    \
+    cudaError_t status = (call);                                                          \
+    if (status != cudaSuccess) {                                                          \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
+      std::exit(1);                                                                       \
+    }                                                                                     \
+  } while (0)
+
+template <class T> constexpr const char* name_of = nullptr;
+template <> inline constexpr const char* name_of<int> = "i32";
+template <> inline constexpr const char* name_of<long long> = "i64";
+template <> inline constexpr const char* name_of<__half> = "f16";
+template <> inline constexpr const char* name_of<float> = "f32";
+template <> inline constexpr const char* name_of<double> = "f64";
+
+// The cheap step between two dependent calls, the same as in bench/chains.py.
+template <class T> __device__ T scaled(T value, float factor) { return value * T(factor); }
+template <> __device__ int scaled(int value, float) { return (value & 0xff) + 1; }
+template <> __device__ long long scaled(long long value, float) { return (value & 0xff) + 1; }
+template <class T> __device__ T scaled_plus_one(T value, float factor) { return value * T(factor) + T(1); }
+template <> __device__ int scaled_plus_one(int value, float) { return (value & 0xff) + 1; }
+template <> __device__ long long scaled_plus_one(long long value, float) { return (value & 0xff) + 1; }
+
+template <class T> __device__ T first_value(int thread) { return T(thread + 1); }
+template <> __device__ float first_value(int thread) { return (thread + 1) * 0.001f; }
+template <> __device__ double first_value(int thread) { return (thread + 1) * 0.001; }
+template <> __device__ __half first_value(int thread) { return __float2half((thread + 1) * 0.001f); }
+
+// `Call` has a Value, a Storage in shared memory and `call(storage, value)`: one collective and its step.
+template <class Call> __global__ void chain(typename Call::Value* out, long long* ticks, int count) {
+  __shared__ typename Call::Storage storage;
+  auto value = first_value<typename Call::Value>(threadIdx.x);
+  long long begin = clock64();
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) value = Call::call(storage, value);
+  long long end = clock64();
+  out[threadIdx.x] = value;
+  ticks[threadIdx.x] = end - begin;
+}
+
+template <class Call> void measure(const char* what, int threads) {
+  typename Call::Value* out;
+  long long *ticks, taken;
+  std::vector<long long> all;
+  CHECK(cudaMalloc(&out, threads * sizeof(*out)));
+  CHECK(cudaMalloc(&ticks, threads * sizeof(*ticks)));
+  for (int i = -3; i < repeats; ++i) {  // three to warm up
+    chain<Call><<<1, threads>>>(out, ticks, rounds);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(&taken, ticks, sizeof(taken), cudaMemcpyDeviceToHost));
+    if (i >= 0) all.push_back(taken);
+  }
+  std::sort(all.begin(), all.end());
+  std::printf("%s %s %d\t%.2f\n", what, name_of<typename Call::Value>, threads, double(all[repeats / 2]) / rounds);
+  CHECK(cudaFree(out));
+  CHECK(cudaFree(ticks));
+}

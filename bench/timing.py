@@ -1,0 +1,119 @@
+"""Clocks: device time of large and of small work, host time per call, and the copy everything is compared with.
+
+All times are medians, in µs. Work is a function of one argument, the stream to run on.
+"""
+
+import ctypes
+import statistics
+import time
+
+from cuda.bindings import driver
+from numba import cuda
+
+SMALL = 1 << 26
+"""Bytes below which the events around one call would measure its launch."""
+
+EMPTY_KERNEL = b""".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry empty(.param .u64 pointer) { ret; }
+\0"""
+
+
+def _ask(answer):
+    """Return what a driver call gave, or raise with its error's name."""
+    status, *values = answer
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"the CUDA driver answered {status.name}")
+    return values[0] if len(values) == 1 else values
+
+
+def _between_events(work, stream):
+    begin, end = cuda.event(), cuda.event()
+    begin.record(stream)
+    work(stream)
+    end.record(stream)
+    end.synchronize()
+    return 1000 * cuda.event_elapsed_time(begin, end)
+
+
+def device_time(*works, repeats=30):
+    """Time one call of large work between two events; several works (other inputs) take turns."""
+    stream = cuda.stream()
+    for work in works * 2:
+        work(stream)
+    stream.synchronize()
+    return statistics.median(_between_events(works[i % len(works)], stream) for i in range(repeats))
+
+
+class Graph:
+    """`count` identical calls of `work` captured into one graph, launched as often as wanted."""
+
+    def __init__(self, work, count):
+        stream = cuda.stream()
+        work(stream)  # whatever the first call has to build is built outside the capture
+        stream.synchronize()
+        handle = driver.CUstream(int(stream))
+        _ask(driver.cuStreamBeginCapture(handle, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED))
+        for _ in range(count):
+            work(stream)
+        self._graph = _ask(driver.cuStreamEndCapture(handle))
+        self._instance = _ask(driver.cuGraphInstantiate(self._graph, 0))
+
+    def __call__(self, stream):
+        """Launch the graph on `stream`."""
+        _ask(driver.cuGraphLaunch(self._instance, driver.CUstream(int(stream))))
+
+    def close(self):
+        """Give the graph back to the driver."""
+        _ask(driver.cuGraphExecDestroy(self._instance))
+        _ask(driver.cuGraphDestroy(self._graph))
+
+
+def graph_time(work, repeats=30, count=100):
+    """Time one call of small work: a graph of `count` calls, replayed, divided by `count`."""
+    graph = Graph(work, count)
+    try:
+        return device_time(graph, repeats=repeats) / count
+    finally:
+        graph.close()
+
+
+def copy_time(num_bytes, repeats=30):
+    """Time a device-to-device copy that reads and writes `num_bytes` in total."""
+    half = max(num_bytes // 2, 1)
+    source, target = cuda.device_array(half, "u1"), cuda.device_array(half, "u1")
+    to, start = target.__cuda_array_interface__["data"][0], source.__cuda_array_interface__["data"][0]
+    _ask(driver.cuMemsetD8(start, 1, half))
+
+    def work(stream):
+        _ask(driver.cuMemcpyDtoDAsync(to, start, half, driver.CUstream(int(stream))))
+
+    return graph_time(work, repeats) if num_bytes < SMALL else device_time(work, repeats=repeats)
+
+
+def host_time(call, calls=2000, blocks=5):
+    """Time what one call costs the host: `calls` calls between two synchronisations; GPU work negligible."""
+    call()
+    times = []
+    for _ in range(blocks):
+        cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(calls):
+            call()
+        cuda.synchronize()
+        times.append((time.perf_counter() - begin) / calls * 1e6)
+    return statistics.median(times)
+
+
+def prebuilt_launch_time():
+    """Time the host's peer: `cuLaunchKernel` of an empty kernel, its one argument packed beforehand."""
+    cuda.current_context()
+    module = _ask(driver.cuModuleLoadData(EMPTY_KERNEL))
+    function = _ask(driver.cuModuleGetFunction(module, b"empty"))
+    pointer = ctypes.c_void_p(0)
+    packed = (ctypes.c_void_p * 1)(ctypes.addressof(pointer))
+    address = ctypes.addressof(packed)
+    taken = host_time(lambda: driver.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, address, 0))
+    _ask(driver.cuModuleUnload(module))
+    return taken
