@@ -2,11 +2,11 @@
 
 Numba chooses between simulator and GPU when it is imported, so one process cannot do both:
 
-- no GPU: the behaviour tests in the simulator, and beside it the PTX and host tests, which compile for a GPU without one;
+- no GPU: the behaviour tests in the simulator; beside it the PTX and host tests, which compile for a GPU without one;
 - a GPU: the behaviour tests on it, with the PTX and host tests; `--all` adds the simulator.
 
-One process prints as it goes, the other when it is done. The last line is the sum of both; the exit status is 0 only when
-every process passed and, unless the arguments select some tests, ran something.
+One process prints as it goes, the other when it is done. The last line is the sum of both; the exit status is 0 only
+when every process passed and, unless the arguments select some tests, ran something.
 """
 
 import os
@@ -69,6 +69,11 @@ def read(path: Path) -> Counts:
     return Counts(max(tests - failed - skipped, 0), failed, skipped)
 
 
+def sentence(counts: Counts) -> str:
+    """Return the counts as the closing lines give them."""
+    return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
+
+
 def main(arguments: list[str]) -> int:
     """Run the processes side by side and return the exit status."""
     everything = "--all" in arguments
@@ -80,7 +85,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         logs = [(folder / f"{index}.log").open("w+b") for index in range(len(todo))]
-        running = [start(job, arguments, folder, log.fileno() if log is not logs[0] else None) for job, log in zip(todo, logs)]
+        outputs = [None, *(log.fileno() for log in logs[1:])]  # the longest prints at once
+        running = [start(job, arguments, folder, out) for job, out in zip(todo, outputs)]
         try:
             statuses = []
             for job, log, process in zip(todo, logs, running):
@@ -97,10 +103,10 @@ def main(arguments: list[str]) -> int:
         counts = [read(report(job, folder)) for job in todo]
     print()
     for job, count, status in zip(todo, counts, statuses):
-        print(f"{job.title}: {count.passed} passed, {count.failed} failed, {count.skipped} skipped, exit status {status}")
+        print(f"{job.title}: {sentence(count)}, exit status {status}")
     print(f"{time.monotonic() - began:.0f} s in all")
     total = Counts(*map(sum, zip(*counts)))
-    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
+    print(sentence(total), flush=True)
     empty = 5 if arguments else 0  # pytest's status for "no tests": a selection may leave one of the processes empty
     return 0 if total.passed and all(status in (0, empty) for status in statuses) else 1
 

@@ -16,7 +16,7 @@ COMPILER_LIBRARIES = ("nvvm", "nvrtc", "nvJitLink")
 
 @dataclass(frozen=True)
 class Machine:
-    """What runs kernels here: `gpu` is the device's description, or None where only the simulator can; `why` says so."""
+    """What runs kernels here: `gpu` describes the device, or is None where only the simulator can; `why` says why."""
 
     gpu: str | None
     why: str
@@ -28,10 +28,10 @@ def probe(
     driver_version: Callable[[], int] | None = None,
     compiler: Callable[[], list[str]] | None = None,
 ) -> Machine:
-    """Look for a GPU, a driver that is new enough and the compiler's libraries; the arguments replace each look in tests."""
+    """Look for a GPU, a driver that is new enough and the compiler; the arguments stand in for these looks in tests."""
     absent = (compiler or absent_compiler_libraries)()
     missing = tuple(
-        f"{name} (the CUDA compiler) is not installed: install warpkit with the extra cu13, or cu12 for a driver below 580."
+        f"{name} (of the CUDA compiler): install warpkit with the extra cu13, or cu12 for a driver older than 580."
         for name in absent
     )
     try:

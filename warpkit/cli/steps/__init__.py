@@ -1,0 +1,13 @@
+"""The tour's kernels, one file a step, written as you would write your own: read them in the order of `STEPS`.
+
+Every step is a module with
+- `TITLE` and `USES`: what it finds out, and the functions of warpkit that its kernel calls;
+- its kernel or kernels;
+- `run(data)`: upload, launch, download: the answer as NumPy arrays;
+- `expected(data)`: the same answer by NumPy alone;
+- `show(answer)`: one short line for a person.
+"""
+
+from . import checksum, letters, lines, longest, maximum, softmax
+
+STEPS = (lines, longest, letters, checksum, maximum, softmax)
