@@ -39,32 +39,21 @@ template <> __device__ float first_value(int thread) { return (thread + 1) * 0.0
 template <> __device__ double first_value(int thread) { return (thread + 1) * 0.001; }
 template <> __device__ __half first_value(int thread) { return __float2half((thread + 1) * 0.001f); }
 
-// `Call` has a Value, a Storage in shared memory and `call(storage, value)`: one collective and its step.
-template <class Call> __global__ void chain(typename Call::Value* out, long long* ticks, int count) {
-  __shared__ typename Call::Storage storage;
-  auto value = first_value<typename Call::Value>(threadIdx.x);
-  long long begin = clock64();
-#pragma unroll 1
-  for (int i = 0; i < count; ++i) value = Call::call(storage, value);
-  long long end = clock64();
-  out[threadIdx.x] = value;
-  ticks[threadIdx.x] = end - begin;
-}
-
-template <class Call> void measure(const char* what, int threads) {
-  typename Call::Value* out;
+// Print the median cycles per call of `kernel`, launched as one block, as `what dtype threads<tab>cycles`.
+template <class T> void measure(void (*kernel)(T*, long long*, int), const char* what, int threads) {
+  T* out;
   long long *ticks, taken;
   std::vector<long long> all;
   CHECK(cudaMalloc(&out, threads * sizeof(*out)));
   CHECK(cudaMalloc(&ticks, threads * sizeof(*ticks)));
   for (int i = -3; i < repeats; ++i) {  // three to warm up
-    chain<Call><<<1, threads>>>(out, ticks, rounds);
+    kernel<<<1, threads>>>(out, ticks, rounds);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(&taken, ticks, sizeof(taken), cudaMemcpyDeviceToHost));
     if (i >= 0) all.push_back(taken);
   }
   std::sort(all.begin(), all.end());
-  std::printf("%s %s %d\t%.2f\n", what, name_of<typename Call::Value>, threads, double(all[repeats / 2]) / rounds);
+  std::printf("%s %s %d\t%.2f\n", what, name_of<T>, threads, double(all[repeats / 2]) / rounds);
   CHECK(cudaFree(out));
   CHECK(cudaFree(ticks));
 }

@@ -50,18 +50,32 @@ template <class T, int Threads> struct Inclusive : Logical<cub::WarpScan<T>, 32,
   }
 };
 
+// `Call` has a Value, a Storage in shared memory and `call(storage, value)`: one collective and its step.
+template <class Call> __global__ void chain(typename Call::Value* out, long long* ticks, int count) {
+  __shared__ typename Call::Storage storage;
+  auto value = first_value<typename Call::Value>(threadIdx.x);
+  long long begin = clock64();
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) value = Call::call(storage, value);
+  long long end = clock64();
+  out[threadIdx.x] = value;
+  ticks[threadIdx.x] = end - begin;
+}
+
+template <class Call> void measure_chain(const char* what, int threads) { measure(chain<Call>, what, threads); }
+
 template <class T, int Threads> void sums_and_scans() {
-  measure<Sum<T, Threads>>("sum", Threads);
-  measure<Exclusive<T, Threads>>("exclusive sum", Threads);
-  measure<Inclusive<T, Threads>>("inclusive sum", Threads);
+  measure_chain<Sum<T, Threads>>("sum", Threads);
+  measure_chain<Exclusive<T, Threads>>("exclusive sum", Threads);
+  measure_chain<Inclusive<T, Threads>>("inclusive sum", Threads);
 }
 
 template <class T, int Threads> void the_rest() {
-  measure<Sum<T, Threads, 8>>("sum width 8", Threads);
-  measure<Sum<T, Threads, 16>>("sum width 16", Threads);
-  measure<Reduce<T, Threads, cuda::minimum<>>>("min", Threads);
-  measure<Reduce<T, Threads, cuda::maximum<>>>("max", Threads);
-  measure<Reduce<T, Threads, Add>>("reduce lambda", Threads);
+  measure_chain<Sum<T, Threads, 8>>("sum width 8", Threads);
+  measure_chain<Sum<T, Threads, 16>>("sum width 16", Threads);
+  measure_chain<Reduce<T, Threads, cuda::minimum<>>>("min", Threads);
+  measure_chain<Reduce<T, Threads, cuda::maximum<>>>("max", Threads);
+  measure_chain<Reduce<T, Threads, Add>>("reduce lambda", Threads);
 }
 
 template <int Threads> void all() {
@@ -69,7 +83,7 @@ template <int Threads> void all() {
   sums_and_scans<int, Threads>();
   sums_and_scans<double, Threads>();
   sums_and_scans<long long, Threads>();
-  measure<Sum<__half, Threads>>("sum", Threads);
+  measure_chain<Sum<__half, Threads>>("sum", Threads);
   the_rest<float, Threads>();
   the_rest<int, Threads>();
 }
