@@ -6,10 +6,11 @@ from importlib import metadata
 from rich.console import Console
 from rich.table import Table
 
+from .._versions import __version__
 from ..simt.machine import SIMULATOR
 from .probe import Machine, probe
 
-PACKAGES = ("numba-warpkit", "numpy", "numba", "numba-cuda", "llvmlite", "cuda-bindings", "cuda-core", "greenlet")
+PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "cuda-bindings", "cuda-core", "greenlet")
 
 
 def info() -> int:
@@ -29,6 +30,7 @@ def info() -> int:
 def facts(machine: Machine) -> list[tuple[str, str]]:
     """Return what the table shows, in order."""
     return [
+        ("warpkit", __version__),
         *((name, version(name)) for name in PACKAGES),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("GPU", machine.gpu or f"none that can be used: {machine.why}"),
@@ -37,7 +39,7 @@ def facts(machine: Machine) -> list[tuple[str, str]]:
 
 
 def version(package: str) -> str:
-    """Return a package's version; a copy of the repository runs without being installed."""
+    """Return a package's version; greenlet, for one, only the simulator needs."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -25,7 +25,7 @@ class Machine:
 
 def probe(
     devices: Callable[[], list[str]] | None = None,
-    driver_version: Callable[[], int] | None = None,
+    versions: Callable[[], tuple[int, int]] | None = None,
     compiler: Callable[[], list[str]] | None = None,
 ) -> Machine:
     """Look for a GPU, a driver that is new enough and the compiler; the arguments stand in for these looks in tests."""
@@ -36,13 +36,13 @@ def probe(
     )
     try:
         names = (devices or _device_names)()
-    except _NoDriver as reason:
+    except NoDriver as reason:
         return Machine(None, str(reason), missing)
     if not names:
         return Machine(None, "the driver shows no GPU (is CUDA_VISIBLE_DEVICES set?)", missing)
     if missing:
         return Machine(None, f"there is a GPU ({names[0]}), but no compiler for it", missing)
-    offered, needed = (driver_version or _driver_version)() // 1000, _bindings_major()
+    offered, needed = (number // 1000 for number in (versions or _cuda_versions)())
     if offered < needed:
         old = f"the driver knows CUDA {offered}, the installed libraries are CUDA {needed}"
         return Machine(None, old, (f"{old}: update the driver, or install warpkit with the extra cu{offered}.",))
@@ -73,7 +73,7 @@ def absent_compiler_libraries() -> list[str]:
     return absent
 
 
-class _NoDriver(Exception):
+class NoDriver(Exception):
     """No usable driver; the message says in which way."""
 
 
@@ -81,11 +81,11 @@ def _device_names() -> list[str]:
     try:
         status = driver.cuInit(0)[0]
     except (RuntimeError, OSError) as error:  # libcuda is absent: cuda.bindings finds no symbol to call
-        raise _NoDriver("no NVIDIA driver was found") from error
+        raise NoDriver("no NVIDIA driver was found") from error
     if status == driver.CUresult.CUDA_ERROR_NO_DEVICE:
         return []
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise _NoDriver(f"the NVIDIA driver does not start ({status.name})")
+        raise NoDriver(f"the NVIDIA driver does not start ({status.name})")
     return [_describe(index) for index in range(_ask(driver.cuDeviceGetCount))]
 
 
@@ -101,16 +101,13 @@ def _describe(index: int) -> str:
     return f"{name}, compute capability {major}.{minor}, {_ask(driver.cuDeviceTotalMem, device) / 2**30:.0f} GiB"
 
 
-def _driver_version() -> int:
-    return int(_ask(driver.cuDriverGetVersion))
-
-
-def _bindings_major() -> int:
-    return int(driver.CUDA_VERSION) // 1000
+def _cuda_versions() -> tuple[int, int]:
+    """Return the CUDA version that the driver offers and the one that the installed libraries need, as 1000 a major."""
+    return int(_ask(driver.cuDriverGetVersion)), int(driver.CUDA_VERSION)
 
 
 def _ask(function: Callable[..., Any], *arguments: Any) -> Any:
     status, value = function(*arguments)
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise _NoDriver(f"the NVIDIA driver does not answer {function.__name__} ({status.name})")
+        raise NoDriver(f"the NVIDIA driver does not answer {function.__name__} ({status.name})")
     return value

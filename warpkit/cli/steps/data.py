@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 NEWLINE = 10
 BLOCK = 128  # threads: four warps
-# Who takes part, said aloud. Lanes that went different ways before a call (an `and`, a loop with other numbers of turns)
+# Who takes part, said aloud. Lanes that went different ways before a call (an `and`, a loop of unequal turns)
 # need not be together again when they make it; a mask makes them wait for each other.
 EVERY_LANE = 0xFFFFFFFF
 

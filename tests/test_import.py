@@ -1,0 +1,76 @@
+"""Importing warpkit needs no driver, touches no GPU and loads nothing but itself on top of numba.cuda."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SEES_NO_GPU = """
+import sys
+import warpkit
+from numba import cuda
+assert not cuda.cudadrv.driver.driver.is_initialized
+"""
+
+TOUCHES_NO_DRIVER = """
+import pathlib
+import warpkit
+maps = pathlib.Path("/proc/self/maps")
+assert not maps.exists() or "libcuda.so" not in maps.read_text()
+"""
+
+LOADS_LITTLE = """
+import sys
+from numba import cuda
+before = set(sys.modules)
+import warpkit
+new = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(new - set(sys.stdlib_module_names)))
+"""
+
+WITH_OTHER_VERSIONS = """
+import sys
+from importlib import metadata
+real = metadata.version
+metadata.version = lambda name: {"numpy": "2.5.0"}.get(name) or real(name)
+try:
+    import warpkit
+except ImportError as error:
+    print(error)
+assert not {"numba", "numba_cuda"} & set(sys.modules)
+"""
+
+
+def python(code, **variables):
+    """Run a program in a Python of its own and return what it prints; fail with what it says on the way out."""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"} | variables
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("simulator", ["0", "1"])
+def test_no_driver_is_loaded(simulator):
+    python(TOUCHES_NO_DRIVER, NUMBA_ENABLE_CUDASIM=simulator, CUDA_VISIBLE_DEVICES="")
+    python(TOUCHES_NO_DRIVER, NUMBA_ENABLE_CUDASIM=simulator)
+
+
+def test_numba_has_not_initialised_a_device():
+    python(SEES_NO_GPU)
+
+
+def test_nothing_is_loaded_on_top_of_numba():
+    assert python(LOADS_LITTLE) == "warpkit"
+
+
+def test_the_simulator_needs_fibers_only():
+    assert set(python(LOADS_LITTLE, NUMBA_ENABLE_CUDASIM="1").split()) <= {"greenlet", "warpkit"}
+
+
+def test_unsupported_versions_are_refused_before_numba_is_touched():
+    sentence = python(WITH_OTHER_VERSIONS)
+
+    assert sentence.startswith("warpkit ")
+    assert "numpy 2.5.0" in sentence
+    assert "'numpy>=2.0,<2.5'" in sentence
