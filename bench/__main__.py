@@ -43,6 +43,7 @@ def main(arguments=None):
     if unknown:
         parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
     known, reports, failed = harness.environment(), [], False
+    print(harness.headline(known), flush=True)
     for name in options.suites or SUITES:
         print(f"{name} …", file=sys.stderr, flush=True)
         try:
@@ -69,7 +70,7 @@ def _keep(known, reports, path):
         target = harness.results_path(known, report.suite, report.suite in GPU_SUITES)
         harness.write_json(target, known, [report])
         with open(target.removesuffix(".json") + ".txt", "w", encoding="utf-8") as out:
-            out.write(report.text())
+            out.write(harness.headline(known) + "\n" + report.text())
         print(f"kept in {target}")
 
 

@@ -6,6 +6,7 @@ one instruction (Numba's own is an external call).
 """
 
 import statistics
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ from numba import cuda
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 from numba.cuda.typing import signature
+
+# One block is what a chain needs; Numba would warn of it at every launch.
+warnings.filterwarnings("ignore", message=".*Grid size")
 
 ROUNDS = 128
 FULL = 0xFFFFFFFF

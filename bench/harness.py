@@ -160,8 +160,19 @@ def environment():
     return known | {"versions": {package: version for package, version in versions.items() if version}}
 
 
+def headline(known):
+    """Return the environment in a few lines: what a table must be read with."""
+    gpu = known["gpu"]
+    card = (
+        f"{gpu['name']}, driver {gpu['driver_version']}, SM clock {gpu['clocks.sm']} MHz as found" if gpu else "no GPU"
+    )
+    versions = ", ".join(f"{package} {version}" for package, version in known["versions"].items())
+    host = f"{known['processor']}, {known['cores']} cores, Python {known['python']}"
+    return f"{known['date']}; {card}\n{host}\n{versions}\n{known['nvcc'] or 'no nvcc'}\n"
+
+
 def nvcc_version():
-    """Return the last line but one of `nvcc --version` (its release), None where there is no nvcc."""
+    """Return the line of `nvcc --version` that names the release, None where there is no nvcc."""
     from .peers import find_nvcc
 
     nvcc = find_nvcc()

@@ -121,7 +121,11 @@ def run(report):
                 rows.extend(_rows(case, kind))
             except Exception as error:
                 report.errors.append(f"{case.peer} {kind.name}, {case.form}: {type(error).__name__}: {error}")
-    beside = peer.results()
+    try:
+        beside = peer.results()
+    except RuntimeError as error:
+        report.errors.append(str(error))
+        beside = {}
     for key, row in rows:
         row.peer = beside.get(key)
         report.rows.append(row)
