@@ -7,9 +7,13 @@ function, width and form is compiled once per dtype.
 
 import functools
 
+import numba
 from numba import cuda
 
 REGISTERED = []
+b1, i8, i16, i32, i64 = (t[::1] for t in (numba.boolean, numba.int8, numba.int16, numba.int32, numba.int64))
+u8, u16, u32, u64 = (t[::1] for t in (numba.uint8, numba.uint16, numba.uint32, numba.uint64))
+f32, f64 = numba.float32[::1], numba.float64[::1]
 
 
 def kernel(*argtypes):
