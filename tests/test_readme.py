@@ -31,7 +31,7 @@ def test_the_example_runs_as_it_stands(tmp_path):
 
 
 def test_links_lead_to_files_of_the_repository():
-    targets = re.findall(r"\]\((?!https:)([^)#]+)\)", README)
+    targets = re.findall(r"[^\]]\]\((?!https:)([^)#]+)\)", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
 
     assert targets
     assert [target for target in targets if not (ROOT / target).exists()] == []
