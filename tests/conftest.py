@@ -3,7 +3,7 @@
 Numba chooses its machine when it is imported, so the suite runs in two processes:
 
 - with `NUMBA_ENABLE_CUDASIM=1`: behaviour tests, in the simulator (a reduced matrix, see warp/matrix.py);
-- without it: PTX tests, which compile and need no GPU, and host tests; with a GPU also the behaviour tests, full matrix.
+- without it: PTX tests, which compile and need no GPU, and host tests; with a GPU the behaviour tests too, full matrix.
 
 What a test is follows from where it stands, or from its mark, which wins:
 
@@ -37,7 +37,7 @@ IN_THE_OTHER = {
     "ptx": "{n} PTX tests not run here: they compile for a GPU, in the process without NUMBA_ENABLE_CUDASIM=1",
     "host": "{n} host tests not run here: they run in the process without NUMBA_ENABLE_CUDASIM=1",
     "simulator": "{n} simulator tests not run here: they run in the process with NUMBA_ENABLE_CUDASIM=1",
-    "behaviour": "{n} behaviour tests not run here: they run in the simulator, with NUMBA_ENABLE_CUDASIM=1, or on a GPU",
+    "behaviour": "{n} behaviour tests not run here: they run with NUMBA_ENABLE_CUDASIM=1 (simulator) or on a GPU",
     "gpu": "{n} GPU-only tests not run: no GPU",
 }
 

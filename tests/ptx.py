@@ -9,6 +9,7 @@ import types
 from unittest import mock
 
 from numba import cuda
+from numba.cuda.compiler import compile_cuda
 
 CC = (9, 0)
 # NVVM needs a target; an inner dispatcher asks the device for it, so the stub below stands in for one.
@@ -18,7 +19,7 @@ _target = types.SimpleNamespace(compute_capability=CC)
 @contextlib.contextmanager
 def without_gpu():
     """Answer Numba's question for the current device, which a kernel that calls a device function asks."""
-    with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: _target):
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=_target):
         yield
 
 
@@ -42,7 +43,7 @@ def compile_ptx(kernel, *argtypes, cc=CC, debug=False, opt=True):
 def result_type(function, *argtypes):
     """Return the type that a device function gives for these argument types."""
     with without_gpu():
-        return cuda.compile_ptx(plain(function), argtypes, cc=CC, device=True)[1]
+        return compile_cuda(plain(function), None, argtypes, cc=CC).signature.return_type
 
 
 def body(ptx):
@@ -82,6 +83,8 @@ def assemble(ptx, cc=CC):
     finally:
         nvjitlink.destroy(handle)
     text = log.decode(errors="replace")
-    stack, stores, loads = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill", text).groups()
+    stack, stores, loads = re.search(
+        r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill", text
+    ).groups()
     registers = re.search(r"Used (\d+) registers", text)[1]
     return types.SimpleNamespace(registers=int(registers), stack=int(stack), spills=int(stores) + int(loads))

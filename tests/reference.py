@@ -22,7 +22,7 @@ def groups(mask, width=WARP):
 
 
 def over(masks, width, rule, out):
-    """Fill `out` for every participant: `rule(warp, lanes)` gives one result per lane of a group; others keep theirs."""
+    """Fill `out` for the participants: `rule(warp, lanes)` gives one result per lane of a group; others keep theirs."""
     with np.errstate(all="ignore"):
         for warp, mask in enumerate(masks):
             for lanes in groups(mask, width):

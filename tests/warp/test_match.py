@@ -104,7 +104,9 @@ def test_match_tells_the_zeros_apart_and_finds_a_nan():
 
 
 @pytest.mark.parametrize("key", [np.int32, np.uint8, np.int64], ids=label)
-@pytest.mark.parametrize(("dtype", "width"), [(np.int32, 32), (np.uint8, 8), (np.float32, 32), (np.float64, 16)], ids=label)
+@pytest.mark.parametrize(
+    ("dtype", "width"), [(np.int32, 32), (np.uint8, 8), (np.float32, 32), (np.float64, 16)], ids=label
+)
 def test_multi_prefix_sum_counts_each_key_by_itself(dtype, width, key):
     x, k, out = data("sum", dtype, COUNT), few(key), sentinel(dtype, COUNT)
     zero = np.dtype(dtype).type(0)

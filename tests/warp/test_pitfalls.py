@@ -128,7 +128,7 @@ def groups_that_leave(x, out):
     lane = cuda.grid(1)
     group = lane // 8
     mask = np.uint32(0xFF) << np.uint32(8 * group)
-    for turn in range(group + 1):
+    for _ in range(group + 1):
         out[lane] = out[lane] * 10 + wk.warp_inclusive_sum(x[lane], mask=mask, width=8)
 
 
@@ -324,7 +324,7 @@ named_lambda = cuda.jit(device=True)(lambda a, b: a if a < b else b)
 def ways_to_pass_an_operator(x, out):
     """A lambda, a named lambda, an inner function, one that goes through a helper."""
     i = cuda.grid(1)
-    first = lambda a, b: a  # noqa: E731
+    first = lambda a, b: a
 
     def last(a, b):
         return b

@@ -15,7 +15,9 @@ from .test_match import by_key
 from .test_reduce import REDUCTIONS
 from .test_scan import FORMS, scanned
 
-OPERATIONS = [("reduce", name) for name in REDUCTIONS] + [(form, name) for form, table in FORMS.items() for name in table]
+OPERATIONS = [("reduce", name) for name in REDUCTIONS] + [
+    (form, name) for form, table in FORMS.items() for name in table
+]
 ALLOWED = {
     (form, name): (REDUCTIONS if form == "reduce" else FORMS[form])[name] for form, name in OPERATIONS
 }  # (function, dtypes)
@@ -62,7 +64,11 @@ def test_random_bit_strings_come_out_in_order(mask, width, bits, keys):
     total = lambda items: [fold(plain, items)] * len(items)
     for run, extra, rule in [
         (kernels.with_op(wk.warp_reduce, operators.append_bits, width), (), lambda w, p: total(at(x, w, p))),
-        (kernels.with_op(wk.warp_inclusive_scan, operators.append_bits, width), (), lambda w, p: inclusive(plain, at(x, w, p))),
+        (
+            kernels.with_op(wk.warp_inclusive_scan, operators.append_bits, width),
+            (),
+            lambda w, p: inclusive(plain, at(x, w, p)),
+        ),
         (
             kernels.two_with_op(wk.warp_multi_reduce, operators.append_bits, width),
             (key,),
@@ -77,7 +83,7 @@ def test_random_bit_strings_come_out_in_order(mask, width, bits, keys):
 
 @pytest.mark.gpu
 def test_ten_thousand_random_cases():
-    """Every operation at every dtype that it takes, widths in turn: 10,000 and more masks, one compile for each cell."""
+    """Every operation at every dtype that it takes, widths in turn: over 10,000 masks, one compile for each cell."""
     cells = [(form, name, dtype) for form, name in OPERATIONS for dtype in ALLOWED[form, name][1]]
     each = -(-10_000 // len(cells))
     each += each % 2

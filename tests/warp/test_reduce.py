@@ -8,7 +8,7 @@ from tests import reference
 from tests.reference import OPS, assert_same, at, fold
 
 from . import kernels, operators
-from .kinds import FLAT, INT_PAIR, INT32X2, LONG_PAIR, MATRIX, NESTED_INTS, dummies
+from .kinds import FLAT, INT32X2, INT_PAIR, LONG_PAIR, MATRIX, NESTED_INTS, dummies
 from .matrix import COMPLEX, FULL, INTEGERS, MASKS, NUMBERS, REALS, WIDTHS, cells, data, label, sentinel
 
 COUNT = 32 * len(MASKS)
@@ -187,7 +187,7 @@ def test_logical_operators_combine_bools(op, rule):
 
 
 def reduce_valid(op, values, lanes, width, num_valid):
-    """Each participant gets the fold of those before `num_valid` in its logical warp; its own value if there are none."""
+    """Each participant gets the fold of those before `num_valid` in its logical warp; with none, its own value."""
     valid = [v for v, lane in zip(values, lanes) if lane % width < num_valid]
     return [fold(op, valid)] * len(values) if valid else values
 

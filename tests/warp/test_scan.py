@@ -26,7 +26,12 @@ INCLUSIVE = {
     "max": (wk.warp_inclusive_max, REALS),
 }
 FORMS = {"prefix": PREFIX, "inclusive": INCLUSIVE}
-CASES = [(form, name, *cell) for form, table in FORMS.items() for name, (_, dtypes) in table.items() for cell in cells(dtypes)]
+CASES = [
+    (form, name, *cell)
+    for form, table in FORMS.items()
+    for name, (_, dtypes) in table.items()
+    for cell in cells(dtypes)
+]
 
 
 def scanned(form, name, dtype, x, masks, width, out):
@@ -34,7 +39,9 @@ def scanned(form, name, dtype, x, masks, width, out):
 
     def rule(warp, lanes):
         items = at(x, warp, lanes)
-        return inclusive(OPS[name], items) if form == "inclusive" else exclusive(OPS[name], items, identity(name, dtype))
+        return (
+            inclusive(OPS[name], items) if form == "inclusive" else exclusive(OPS[name], items, identity(name, dtype))
+        )
 
     return reference.over(masks, width, rule, out)
 
@@ -89,7 +96,9 @@ def test_inclusive_scan_by_any_operator_in_order(op, dtype, reverse, width):
     assert_same(out, expected)
 
 
-@pytest.mark.parametrize(("width", "named"), [(32, False), (32, True), (16, False), (8, False), (4, True), (2, False), (1, False)])
+@pytest.mark.parametrize(
+    ("width", "named"), [(32, False), (32, True), (16, False), (8, False), (4, True), (2, False), (1, False)]
+)
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize(("op", "dtype"), OPERATORS, ids=label)
 def test_exclusive_scan_by_any_operator_begins_with_init(op, dtype, reverse, width, named):
@@ -141,7 +150,9 @@ def test_exclusive_scan_of_tuples_and_vectors_onto_a_start():
 def test_s06_a_reverse_scan_is_the_scan_of_the_reverse():
     x, out = np.zeros(32, np.int64), np.zeros(32, np.int64)
     x[:5] = [0, 3, 0, 5, 0]
-    kernels.launch(kernels.reverse_scan(wk.warp_inclusive_scan, operators.last_nonzero), np.array([0x1F], np.uint32), x, out)
+    kernels.launch(
+        kernels.reverse_scan(wk.warp_inclusive_scan, operators.last_nonzero), np.array([0x1F], np.uint32), x, out
+    )
     assert out[:5].tolist() == [3, 3, 5, 5, 0]
 
 

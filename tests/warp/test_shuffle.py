@@ -29,7 +29,7 @@ def some_participant(width, seed=10):
 
 
 def moved(x, width, source, out, fill=None):
-    """Fill `out`: participant `lane` gets x of lane source(warp, lane), or fill (its own without one) if that is absent."""
+    """Fill `out`: a participant gets x of lane source(warp, lane); if that is absent, fill (without one, its own x)."""
 
     def rule(warp, lanes):
         sources = [source(warp, lane) for lane in lanes]
@@ -78,7 +78,9 @@ def test_vectors_and_tuples_travel_whole(kind, width):
         reference.over(MASKS, width, lambda warp, lanes, x=x: at(x, warp, lanes[:1]) * len(lanes), out.copy())
         for x, out in zip(inputs, outputs)
     ]
-    kernels.launch(kernels.columns(from_first, kind.build, kind.store, width), MASKS, *dummies(inputs), *dummies(outputs))
+    kernels.launch(
+        kernels.columns(from_first, kind.build, kind.store, width), MASKS, *dummies(inputs), *dummies(outputs)
+    )
     for got, right in zip(outputs, expected):
         assert got.tobytes() == right.tobytes(), kind.name
 

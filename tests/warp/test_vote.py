@@ -37,7 +37,11 @@ def counts_before(p, warp, lanes):
 VOTES = {
     "all": (wk.warp_active_all, np.bool_, lambda p, w, lanes: [all(at(p, w, lanes))] * len(lanes)),
     "any": (wk.warp_active_any, np.bool_, lambda p, w, lanes: [any(at(p, w, lanes))] * len(lanes)),
-    "count_bits": (wk.warp_active_count_bits, np.int32, lambda p, w, lanes: [mask_of(p, w, lanes).bit_count()] * len(lanes)),
+    "count_bits": (
+        wk.warp_active_count_bits,
+        np.int32,
+        lambda p, w, lanes: [mask_of(p, w, lanes).bit_count()] * len(lanes),
+    ),
     "bit_mask": (wk.warp_active_bit_mask, np.uint32, lambda p, w, lanes: [mask_of(p, w, lanes)] * len(lanes)),
     "prefix_count_bits": (wk.warp_prefix_count_bits, np.int32, counts_before),
 }
@@ -122,7 +126,9 @@ def test_all_equal_is_by_value_so_zeros_are_equal_and_nans_are_not(dtype):
 def test_all_equal_of_vectors_and_tuples_is_one_bool_a_part(kind):
     store = {2: store_bools_2, 3: store_bools_3, 4: store_bools_4}[len(kind.dtypes)]
     rng = np.random.default_rng(22)
-    inputs = [np.where(np.arange(COUNT) // 32 % (k + 2) == 0, 3, rng.integers(0, 2, COUNT)) for k in range(len(kind.dtypes))]
+    inputs = [
+        np.where(np.arange(COUNT) // 32 % (k + 2) == 0, 3, rng.integers(0, 2, COUNT)) for k in range(len(kind.dtypes))
+    ]
     inputs = [x.astype(dtype) for x, dtype in zip(inputs, kind.dtypes)]
     outputs = [background(np.bool_) for _ in inputs]
     expected = [
