@@ -1,0 +1,34 @@
+"""Refusing what an operation does not take: one sentence, with the user's own file and line."""
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from ..errors import Refused
+
+_LIBRARY = str(Path(__file__).resolve().parent.parent)
+
+
+def refuse(sentence: str) -> NoReturn:
+    """Raise `Refused` with `sentence` and the place in the user's code that asked for it."""
+    raise Refused(f"{sentence} ({_users_place()})")
+
+
+def _users_place() -> str:
+    """Return file:line of the innermost call that is not the library's own.
+
+    While Numba types a kernel, the source lines are in its call constraints (a frame of the compiler each); in the
+    simulator they are in the Python frames themselves.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    running = None
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if type(owner).__name__ == "CallConstraint" and not str(owner.loc.filename).startswith(_LIBRARY):
+            return f"{owner.loc.filename}:{owner.loc.line}"
+        if running is None and not frame.f_code.co_filename.startswith((_LIBRARY, "<")):
+            running = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return running or "?"
+

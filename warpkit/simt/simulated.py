@@ -1,0 +1,162 @@
+"""What the Python bodies of the waist stand on in the simulator: typed scalars, kinds of values, bits."""
+
+import functools
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import LaneFault
+from . import simulator
+from .kinds import Kind, kind_of_dtype
+from .refusals import refuse
+
+int32 = functools.partial(simulator.scalar, dtype=np.dtype(np.int32))
+uint32 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint32))
+
+
+def absent_lane(lane: int, far: int) -> Any:
+    """Report that `lane` reads lane `far`, which does not take part."""
+    raise LaneFault(f"lane {lane} reads lane {far}, which does not take part")
+
+
+def checked(function, check):
+    """Return `function` with `check` run on the kinds of its arguments, once per combination of kinds."""
+    parameters = list(inspect.signature(function).parameters.values())
+    passed: set = set()
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        given = [kwargs.get(p.name, args[i] if i < len(args) else p.default) for i, p in enumerate(parameters)]
+        key = tuple(map(_key, given))
+        if key not in passed:
+            check(*map(kind_of_value, given))
+            passed.add(key)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _key(value):
+    """Return what decides the kind of `value`; constants and functions are their own."""
+    if type(value) is tuple:
+        return tuple(map(_key, value))
+    if type(value) is int or callable(value):
+        return value
+    return getattr(value, "dtype", None), type(value)
+
+
+def kind_of_value(value: Any) -> Kind:
+    """Return the kind of a simulated value, as `numba_cuda.kinds.kind_of` does for a Numba type."""
+    if type(value) is int:
+        return Kind("int64", "signed", 64, constant=value)
+    if isinstance(value, (bool, np.bool_)):
+        return Kind("bool", "bool", 8)
+    if isinstance(value, np.generic) and not isinstance(value, np.void):
+        return kind_of_dtype(value.dtype)
+    if isinstance(value, float):
+        return kind_of_dtype(np.dtype(np.float64))
+    if isinstance(value, complex):
+        return kind_of_dtype(np.dtype(np.complex128))
+    if isinstance(value, tuple):
+        parts = tuple(kind_of_value(part) for part in value)
+        return Kind(f"({', '.join(part.name for part in parts)})", "tuple", parts=parts)
+    if is_vector(value):
+        return Kind(value.name, "vector", parts=tuple(kind_of_value(part) for part in value.as_list()))
+    if value is None:
+        return Kind("None", "none")
+    if callable(value):
+        function = getattr(value, "py_func", value)
+        return Kind(getattr(function, "__name__", str(value)), "function", function=value)
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and getattr(value, "ndim", 0) == 0:
+        return kind_of_dtype(dtype)
+    return Kind(f"array of {dtype}" if dtype is not None else type(value).__name__, "array" if dtype is not None else "other")
+
+
+def is_vector(value: Any) -> bool:
+    """Return True for a simulated CUDA vector."""
+    return hasattr(value, "as_list")
+
+
+def leaves_of(value: Any) -> list:
+    """Return the scalars in a value, in order."""
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in leaves_of(part)]
+    return value.as_list() if is_vector(value) else [value]
+
+
+def as_kind(value: Any, result: Any) -> Any:
+    """Return `result` in the type of `value`."""
+    if isinstance(value, tuple) or is_vector(value):
+        mine = list(value) if isinstance(value, tuple) else value.as_list()
+        theirs = list(result) if isinstance(result, tuple) else result.as_list() if is_vector(result) else []
+        if len(mine) != len(theirs):
+            _refuse_result(value, result)
+        parts = [as_kind(a, b) for a, b in zip(mine, theirs, strict=True)]
+        return tuple(parts) if isinstance(value, tuple) else type(value)(*parts)
+    if kind_of_value(value).family == "record":
+        return simulator.held_record(value, result)
+    to, given = kind_of_value(value), kind_of_value(result)
+    if not to.is_numeric or not given.is_numeric:
+        _refuse_result(value, result)
+    ranks = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
+    if ranks[to.family] < ranks[given.family] and (to.family, given.family) not in (("bool", "signed"), ("bool", "unsigned")):
+        _refuse_result(value, result)
+    return simulator.scalar(result, dtype_of(value))
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """Return the NumPy dtype of a scalar: Python's own numbers are Numba's 64-bit ones."""
+    return value.dtype if isinstance(value, np.generic) else np.dtype(type(value))
+
+
+def _refuse_result(value: Any, result: Any) -> None:
+    to, given = kind_of_value(value).name, kind_of_value(result).name
+    refuse(f"the operator returns {given} for {to}; return {to}.")
+
+
+def componentwise(function, a, b):
+    """Apply `function` to each pair of components and return the results in the type of `a`."""
+    if isinstance(a, tuple) or is_vector(a):
+        theirs = list(b) if isinstance(b, tuple) else b.as_list()
+        mine = list(a) if isinstance(a, tuple) else a.as_list()
+        parts = tuple(componentwise(function, x, y) for x, y in zip(mine, theirs, strict=True))
+        return as_kind(a, parts)
+    return as_kind(a, function(a, as_kind(a, b)))
+
+
+def is_nan(value: Any) -> bool:
+    """Return True for NaN."""
+    return bool(value != value)
+
+
+def bits_of(value: Any) -> int:
+    """Return the bits of a scalar as an integer."""
+    return int.from_bytes(np.asarray(value, dtype_of(value)).tobytes(), "little")
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Return True when two values of one type have the same bits."""
+    if kind_of_value(a).family == "record":
+        return simulator.record_bytes(a) == simulator.record_bytes(b)
+    return [bits_of(x) for x in leaves_of(a)] == [bits_of(y) for y in leaves_of(b)]
+
+
+def identity_of(meaning: Any, value: Any) -> Any:
+    """Return the identity `meaning` (see ops.IDENTITIES) in the type of `value`."""
+    if isinstance(value, tuple) or is_vector(value):
+        return as_kind(value, tuple(identity_of(meaning, leaf) for leaf in (value if isinstance(value, tuple) else value.as_list())))
+    dtype = dtype_of(value)
+    if isinstance(meaning, str):
+        meaning = _extreme(meaning, dtype)
+    return simulator.scalar(meaning, dtype)
+
+
+def _extreme(meaning: str, dtype: np.dtype) -> Any:
+    if dtype.kind == "f":
+        return {"lowest": -math.inf, "highest": math.inf}[meaning]
+    lowest, highest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    all_ones = -1 if dtype.kind == "i" else highest
+    return {"lowest": lowest, "highest": highest, "all ones": all_ones}[meaning]

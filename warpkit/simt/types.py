@@ -1,0 +1,68 @@
+"""Types: casting like a value, applying operators, identities, comparing; bodies are the meaning, as in lanes.py."""
+
+from . import ops
+from .machine import SIMULATOR, operation
+
+if SIMULATOR:
+    from .simulated import as_kind, componentwise, identity_of, is_nan, is_vector, kind_of_value, leaves_of, same_bits
+
+
+@operation
+def hold(value):
+    """Return `value` itself, records (references into an array, in Numba) copied into registers."""
+    return as_kind(value, value)
+
+
+@operation
+def cast_like(value, result):
+    """Return `result` converted to the type of `value`: scalars, and per component vectors, tuples, records.
+
+    Integers wrap. Refused: a float where an integer is asked for, a different number of components.
+    """
+    return as_kind(value, result)
+
+
+@operation
+def combine(op, earlier, later):
+    """Return `op(earlier, later)` in the type of `earlier`.
+
+    Built-in operators act per component on vectors and flat tuples; a user's operator on the components of a vector
+    and on whole tuples.
+    """
+    function = ops.known(op) or op
+    if is_vector(earlier):
+        return componentwise(function, earlier, later)
+    return as_kind(earlier, function(earlier, later))
+
+
+@operation
+def identity_like(op, value):
+    """Return the identity of the built-in operator `op` in the type of `value`."""
+    return identity_of(ops.IDENTITIES[ops.known(op)], value)
+
+
+@operation
+def is_commutative(op):
+    """Return True, at compile time, when the operands of `op` may change places: the built-in operators."""
+    return ops.known(op) is not None
+
+
+@operation
+def precedes(a, b):
+    """Return a < b of two scalars in sorting order: NaN after everything else."""
+    return bool(a < b) or (is_nan(b) and not is_nan(a))
+
+
+@operation
+def equal(a, b):
+    """Return a == b; for vectors and tuples a tuple with one bool per component."""
+    if kind_of_value(a).parts:
+        return tuple(bool(x == y) for x, y in zip(leaves_of(a), leaves_of(b), strict=True))
+    return bool(a == b)
+
+
+@operation
+def equal_bits(a, b):
+    """Return True when every bit of two values of one type is the same."""
+    return same_bits(a, b)
+

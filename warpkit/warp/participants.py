@@ -1,0 +1,67 @@
+"""Who takes part in a collective, and the checks that every collective shares."""
+
+import numpy as np
+
+from ..simt.kinds import Kind
+from ..simt.lanes import active_mask, as_mask, group_lanes
+from ..simt.machine import device_function
+from ..simt.ops import known
+from ..simt.refusals import refuse
+from ..simt.rules import check_operand
+
+FULL_MASK = np.uint32(0xFFFFFFFF)
+WIDTHS = (1, 2, 4, 8, 16, 32)
+
+
+@device_function()
+def participants(mask):
+    """Return the uint32 mask of the lanes that take part: `mask`, or without it the lanes that execute this together."""
+    return active_mask() if mask is None else as_mask(mask)
+
+
+@device_function()
+def in_group(members, width):
+    """Return the lanes of `members` that are in this lane's group of `width` lanes."""
+    return as_mask(members & group_lanes(width))
+
+
+def check_mask(name: str, mask: Kind) -> None:
+    """Refuse a mask that is no integer."""
+    if mask.family != "none" and not mask.is_integer:
+        refuse(f"{name}: mask must be an integer, bit k for lane k, not {mask.name}.")
+
+
+def check_lanes(name: str, mask: Kind, width: Kind) -> None:
+    """Refuse a mask that is no integer and a width that is not a compile-time power of two up to 32."""
+    check_mask(name, mask)
+    if width.constant is None:
+        refuse(
+            f"{name}: width must be a compile-time integer, not a run-time {width.name}; "
+            "write a number, or a name that is set to one outside the kernel (an expression such as W // 2 is not one)."
+        )
+    if width.constant not in WIDTHS:
+        refuse(f"{name}: width must be 1, 2, 4, 8, 16 or 32, not {width.constant}.")
+
+
+def check_movable(name: str, value: Kind) -> None:
+    """Refuse a value that cannot travel between lanes."""
+    if not value.is_movable:
+        refuse(f"{name}: {value.name} cannot travel between lanes; pass a number, vector, tuple or record.")
+
+
+def check_operator(name: str, value: Kind, op: Kind) -> None:
+    """Refuse what `op` cannot combine."""
+    if op.family != "function":
+        refuse(f"{name}: op must be a function (earlier, later) -> combined, not {op.name}.")
+    check_movable(name, value)
+    if any(part.family == "record" for part in (value, *value.leaves)):
+        refuse(f"{name}: a {value.name} only moves; combine a tuple of its fields.")
+    builtin = known(op.function)
+    if builtin is not None:
+        check_operand(builtin, value, name)
+
+
+def check_scalar_predicate(name: str, pred: Kind) -> None:
+    """Refuse a predicate that is neither bool nor a number."""
+    if pred.family not in ("bool", "signed", "unsigned"):
+        refuse(f"{name}: pred must be bool or an integer, not {pred.name}; compare it with something.")
