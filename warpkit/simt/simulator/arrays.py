@@ -1,0 +1,250 @@
+"""Arrays as a kernel sees them: bounds checked, promoting, watched.
+
+`x[i]` of a plain array is a promoting scalar, of a structured array a reference to the record in memory, of an array
+of CUDA vectors or tuples a value. Slices and rows are views. Stores wrap.
+"""
+
+import sys
+
+import numpy as np
+
+from warpkit.errors import BoundsFault
+
+from .elements import element_of
+from .paths import describe, site_of
+from .progress import refuel
+from .records import Record, record_data
+from .scalars import INDEXES
+from .shadow import switch_point
+
+
+class KernelArray:
+    """An array inside a kernel. `watch` is its Buffer when accesses are checked, `buffer` when they can be at all."""
+
+    __slots__ = ("_base", "_buffer", "_data", "_element", "_exploring", "_launch", "_length", "_line", "_watch")
+
+    def __init__(self, data, launch, buffer=None, watched=False, base=0, element=None):
+        self._data, self._launch, self._buffer, self._base = data, launch, buffer, base
+        self._element = element or element_of(data.dtype)
+        self._watch = buffer if watched else None
+        self._exploring = launch.exploring and buffer is not None
+        self._line = data.ndim == 1 and self._element.kind == "scalar"
+        self._length = data.shape[0] if data.ndim else 0
+        if buffer is not None:
+            buffer.refine(self._element.unit)
+
+    def __getitem__(self, index):
+        if self._line and type(index) in INDEXES:
+            at = index if type(index) is int else index.__index__()
+            if not 0 <= at < self._length:
+                at = self._wrapped(at, 0, index)
+            launch = self._launch
+            launch.fuel -= 1
+            if launch.fuel < 0:
+                refuel(launch)
+            if self._exploring:
+                switch_point(launch)
+            data = self._data
+            if self._watch is not None:
+                self._watch.load(self._base + at * data.strides[0], data.itemsize, sys._getframe(1))
+            return self._element.load(data.item(at))
+        return self._read(index, sys._getframe(1))
+
+    def __setitem__(self, index, value):
+        if self._line and type(index) in INDEXES:
+            at = index if type(index) is int else index.__index__()
+            if not 0 <= at < self._length:
+                at = self._wrapped(at, 0, index)
+            launch, data = self._launch, self._data
+            launch.version += 1
+            bits = self._element.store(value)
+            if self._exploring:
+                switch_point(launch)
+            if self._watch is not None:
+                self._watch.store(self._base + at * data.strides[0], data.itemsize, bits, sys._getframe(1))
+            data[at] = bits
+            return
+        self._write(index, value, sys._getframe(1))
+
+    def _read(self, index, frame):
+        if isinstance(index, str):
+            return self._field(index)
+        key, whole = self._key(index)
+        if not whole:
+            return self._view(self._data[key])
+        if self._element.kind == "record":
+            return Record(self._view(self._data[(*key, np.newaxis)]))
+        self._launch.fuel -= 1
+        if self._launch.fuel < 0:
+            refuel(self._launch)
+        self._touch(key, None, frame)
+        return self._element.load(self._data.item(key) if self._element.kind == "scalar" else self._data[key])
+
+    def _write(self, index, value, frame):
+        launch = self._launch
+        launch.version += 1
+        if isinstance(index, str):
+            self._field(index)[...] = value
+            return
+        key, whole = self._key(index)
+        if whole:
+            bits = record_data(value) if self._element.kind == "record" else self._element.store(value)
+            self._touch(key, (bits,), frame)
+            self._data[key] = bits
+            return
+        target = self._view(self._data[key])
+        target._touch_all(True, frame)
+        target._data[...] = _plain_data(value)
+
+    def _key(self, index):
+        """Return (NumPy basic index with wrapped integers, whether it names one element)."""
+        parts = index if type(index) is tuple else (index,)
+        data, axis, key, integers = self._data, 0, [], 0
+        spare = data.ndim - sum(part is not None and part is not Ellipsis for part in parts)
+        if spare < 0:
+            raise self._fault(index, f"{len(parts)} indices for {data.ndim} dimensions")
+        for part in parts:
+            if part is Ellipsis:
+                axis += spare
+                key.append(part)
+            elif part is None or isinstance(part, slice):
+                key.append(part)
+                axis += part is not None
+            elif isinstance(part, (int, np.integer)):
+                at = int(part)
+                key.append(at if 0 <= at < data.shape[axis] else self._wrapped(at, axis, index))
+                axis, integers = axis + 1, integers + 1
+            elif isinstance(part, tuple) and len(parts) == 1:
+                return self._key(part)
+            else:
+                raise TypeError(f"an array index is an integer, a slice or a tuple of these, not {type(part).__name__}")
+        return tuple(key), integers == data.ndim and integers == len(key)
+
+    def _wrapped(self, at, axis, index):
+        """Return a negative index counted from the end; fault beyond either end."""
+        length = self._data.shape[axis]
+        if -length <= at < 0 and not isinstance(index, np.unsignedinteger):
+            return at + length
+        raise self._fault(index, f"axis {axis} has {length}" if self._data.ndim > 1 else f"it has {length}")
+
+    def _fault(self, index, why):
+        frame, running = sys._getframe(2), self._launch.running
+        shown = tuple(int(part) if isinstance(part, np.integer) else part for part in index) if type(index) is tuple else index
+        shown = int(shown) if isinstance(shown, np.integer) else shown
+        return BoundsFault(
+            f"index {shown} is outside an array of shape {self._data.shape} ({why}); {running} at {describe(site_of(frame))}"
+        )
+
+    def _offset(self, key):
+        return self._base + sum(at * stride for at, stride in zip(key, self._data.strides, strict=True))
+
+    def _touch(self, key, written, frame):
+        """Report one element's access to the watch; `written` is (bits,) for a store."""
+        if self._exploring:
+            switch_point(self._launch)
+        if self._watch is None:
+            return
+        if written is None:
+            self._watch.load(self._offset(key), self._data.itemsize, frame)
+        else:
+            bits = written[0]
+            self._watch.store(self._offset(key), self._data.itemsize, getattr(bits, "tobytes", lambda: bits)(), frame)
+
+    def _touch_all(self, write, frame):
+        """Report an access to every element of this view."""
+        if self._exploring:
+            switch_point(self._launch)
+        if self._watch is not None:
+            for key in np.ndindex(*self._data.shape):
+                if write:
+                    self._watch.store(self._offset(key), self._data.itemsize, None, frame)
+                else:
+                    self._watch.load(self._offset(key), self._data.itemsize, frame)
+
+    def _view(self, data):
+        """Return an in-kernel array of part of this one's memory."""
+        element = self._element if data.dtype == self._data.dtype else None
+        base = self._base
+        if self._buffer is not None:
+            base += _address(data) - _address(self._data)
+        return KernelArray(data, self._launch, self._buffer, self._watch is not None, base, element)
+
+    def _field(self, name):
+        if not self._data.dtype.names or name not in self._data.dtype.names:
+            raise AttributeError(f"an array of {self._data.dtype} has no field or attribute {name!r}")
+        return self._view(self._data[name])
+
+    def __getattr__(self, name):
+        return self._field(name)
+
+    def __setattr__(self, name, value):
+        if name in KernelArray.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            self._field(name)[...] = value
+
+    def __len__(self):
+        return self._length
+
+    def __iter__(self):
+        return (self[at] for at in range(self._length))
+
+    def __bool__(self):
+        raise TypeError("an array has no truth value")
+
+    def __repr__(self):
+        return f"in-kernel {self._data!r}"
+
+    def __array__(self, dtype=None, copy=None):
+        self._touch_all(False, sys._getframe(1))
+        return np.array(self._data, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        frame = sys._getframe(1)
+        out = keywords.get("out") or ()
+        for item in inputs:
+            if isinstance(item, KernelArray):
+                item._touch_all(False, frame)
+        for item in out:
+            if isinstance(item, KernelArray):
+                item._launch.version += 1
+                item._touch_all(True, frame)
+        if out:
+            keywords["out"] = tuple(_plain_data(item) for item in out)
+        return getattr(ufunc, method)(*(_plain_data(item) for item in inputs), **keywords)
+
+    def reshape(self, *shape):
+        """Return a view of another shape."""
+        view = self._data.view()
+        view.shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        return self._view(view)
+
+    def ravel(self):
+        """Return a flat view of a contiguous array."""
+        return self.reshape(-1)
+
+    def view(self, dtype):
+        """Return a view of the same bytes as another dtype."""
+        return self._view(self._data.view(element_of(dtype).dtype))
+
+    def transpose(self):
+        """Return a view with the axes reversed."""
+        return self._view(self._data.T)
+
+    T = property(transpose)
+    shape = property(lambda self: self._data.shape)
+    strides = property(lambda self: self._data.strides)
+    size = property(lambda self: self._data.size)
+    ndim = property(lambda self: self._data.ndim)
+    dtype = property(lambda self: self._data.dtype)
+    itemsize = property(lambda self: self._data.itemsize)
+    nbytes = property(lambda self: self._data.nbytes)
+    _state_ = property(lambda self: (_address(self._data), self._data.shape, self._data.strides))
+
+
+def _plain_data(value):
+    return value._data if isinstance(value, KernelArray) else record_data(value)
+
+
+def _address(data):
+    return data.__array_interface__["data"][0]

@@ -1,0 +1,104 @@
+"""`kernel[grid, block](…)`: numba's simulated kernel object, launching fibers."""
+
+import functools
+import os
+import threading
+
+import numpy as np
+from greenlet import getcurrent
+from numba.cuda.errors import normalize_kernel_dimensions
+from numba.cuda.simulator import kernel as numba_kernel
+from numba.cuda.simulator.args import ArgHint, InOut
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
+
+from . import exploring
+from .arrays import KernelArray, _address
+from .elements import element_of
+from .launches import Launch
+from .records import Record
+from .scalars import promoted
+from .shadow import Buffer
+from .threads import Thread
+
+THREADS_PER_BLOCK = 1024
+_one_at_a_time = threading.RLock()
+FakeCUDAKernel = numba_kernel.FakeCUDAKernel
+
+
+def _call(self, *args):
+    """Launch a configured kernel; call a device function, or a kernel used as one, as plain Python."""
+    if self._device or (self.grid_dim is None and type(getcurrent()) is Thread):
+        return self.fn(*args)
+    grid, block = normalize_kernel_dimensions(self.grid_dim, self.block_dim)
+    grid, block = (tuple(int(size) for size in (*dims, 1, 1)[:3]) for dims in (grid, block))
+    if block[0] * block[1] * block[2] > THREADS_PER_BLOCK:
+        raise ValueError(f"a block has at most {THREADS_PER_BLOCK} threads, not {block[0] * block[1] * block[2]}")
+    with _one_at_a_time:  # like launches on one stream
+        mode = exploring.current()
+        seed = int(os.environ.get("WARPKIT_SIM_SEED", "0")) if mode is None else mode
+        launch = Launch(self.fn, grid, block, self.dynshared_size, self._debug, seed, mode is not None)
+        back = []
+        launch.run([_argument(launch, arg, self.extensions, back) for arg in args])
+        for write in back:
+            write()
+
+
+def _argument(launch, arg, extensions, back):
+    """Return an argument as the kernel sees it; host arrays are copied in, and back after the launch."""
+    _, arg = functools.reduce(lambda state, ext: ext.prepare_args(*state, stream=0, retr=back), extensions, (None, arg))
+    if isinstance(arg, tuple):
+        items = [_argument(launch, item, (), back) for item in arg]
+        return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
+    if isinstance(arg, np.ndarray) and arg.ndim > 0:
+        arg = InOut(arg).to_device(back)
+    elif isinstance(arg, ArgHint):
+        arg = arg.to_device(back)
+    elif isinstance(arg, FakeWithinKernelCUDAArray):
+        arg = arg._item
+    if isinstance(arg, FakeCUDAArray):
+        arg = arg._ary
+    if isinstance(arg, np.void):
+        return Record(_global(launch, np.array([arg], arg.dtype)))
+    if isinstance(arg, np.ndarray):
+        return _global(launch, arg)
+    return promoted(arg)
+
+
+def _global(launch, data):
+    """Return an array argument; arrays that share memory share a Buffer."""
+    root = data
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    buffer = launch.buffers.get(id(root))
+    if buffer is None:
+        label = f"a global array of {data.dtype}, shape {data.shape}"
+        buffer = launch.buffers[id(root)] = Buffer(launch, label, None, element_of(data.dtype).unit)
+    return KernelArray(np.asarray(data), launch, buffer, launch.exploring, _address(data) - _address(root))
+
+
+def _configured(self, configuration):
+    """Return a copy of the kernel with its grid, block, stream and dynamic shared bytes; the kernel stays as it is."""
+    if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 5:
+        raise ValueError("a launch is kernel[grid, block] or kernel[grid, block, stream, shared_bytes]")
+    copy = object.__new__(type(self))
+    copy.__dict__.update(self.__dict__)
+    copy.grid_dim, copy.block_dim = normalize_kernel_dimensions(*configuration[:2])
+    if len(configuration) >= 4:
+        copy.dynshared_size = int(configuration[3])
+    return copy
+
+
+def _for_all(self, ntasks, tpb=0, stream=0, sharedmem=0):
+    """Return the kernel configured for at least `ntasks` threads, as Numba's forall does."""
+    if ntasks < 0:
+        raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+    size = tpb or 128
+    if ntasks == 0:
+        return lambda *args: None
+    return self[(ntasks + size - 1) // size, size, stream, sharedmem]
+
+
+def upgrade():
+    """Make every kernel, also those decorated before, launch fibers."""
+    FakeCUDAKernel.__call__, FakeCUDAKernel.__getitem__, FakeCUDAKernel.forall = _call, _configured, _for_all
+    numba_kernel.FakeOverload.max_cooperative_grid_blocks = lambda self, blockdim, dynsmemsize=0: 16

@@ -1,0 +1,189 @@
+"""What the waist calls: lanes meet, blocks meet, memory is touched."""
+
+import sys
+
+import numpy as np
+from greenlet import getcurrent
+
+from warpkit.errors import LaneFault
+
+from . import shadow
+from .arrays import KernelArray
+from .atomics import ATOMICS
+from .elements import element_of, poison
+from .paths import call_path, describe
+from .progress import FUEL, give_way
+from .shadow import Buffer
+from .threads import Thread, thread
+
+SCOPES = ("block", "device", "system")
+ORDERS = ("plain", "relaxed", "acquire", "release", "volatile")
+_WARP_BARRIERS = frozenset({"syncwarp", "sync_warp", "sync warp"})
+
+
+def meet(value, resolve, mask=None, name="shuffle"):
+    """Wait for this lane's group at this call, then return this lane's result.
+
+    `resolve` gets {lane: value} in lane order, once per group, and returns {lane: result} or one result for all. With
+    `mask` the group is every lane it names, at the same call path with the same mask; without, the lanes converged
+    here. A call named "syncwarp" also orders the lanes' memory accesses and does not wait for lanes that have exited.
+    """
+    fiber = getcurrent()
+    if type(fiber) is not Thread:
+        fiber = thread()
+    return meet_at(fiber, sys._getframe(1), value, resolve, mask, name)
+
+
+def meet_at(fiber, frame, value, resolve, mask, name):
+    """`meet` for a known thread and calling frame."""
+    fiber.path, fiber.value = call_path(frame), value
+    if mask is not None:
+        mask = int(mask) & 0xFFFFFFFF
+        if not mask >> fiber.lane & 1:
+            raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {describe(fiber.path.site)}")
+    if fiber.launch.progress.suspicious:
+        fiber.launch.progress.mark(fiber, frame)
+    return fiber.team.arrive(fiber, mask, resolve, name, name in _WARP_BARRIERS)
+
+
+def barrier(kind="sync", value=None):
+    """Wait for every thread of the block: kind "sync", "count" (how many values are true), "and", "or"."""
+    fiber = thread()
+    fiber.path = call_path(sys._getframe(1))
+    return fiber.block.arrive(fiber, kind, value)
+
+
+def grid_barrier():
+    """Wait for every thread of the grid; all its blocks become resident."""
+    fiber = thread()
+    fiber.path, fiber.waiting = call_path(sys._getframe(1)), "grid"
+    fiber.wait()
+
+
+def shared(key, shape, dtype):
+    """Return this block's array for `key`: one memory for one (key, shape, dtype), poisoned when first asked for."""
+    fiber = thread()
+    element, shape = element_of(dtype), _shape(shape)
+    found = fiber.block.shared.get((key, shape, element.dtype, element.kind))
+    if found is None:
+        data = np.empty(shape, element.dtype)
+        poison(data)
+        label = f"a shared array of {data.dtype}, shape {shape}"
+        buffer = Buffer(fiber.launch, label, fiber.block, element.unit)
+        found = KernelArray(data, fiber.launch, buffer, True, 0, element)
+        fiber.block.shared[key, shape, element.dtype, element.kind] = found
+    return found
+
+
+def dynamic_shared(dtype):
+    """Return the block's dynamic shared memory as an array of `dtype`."""
+    fiber = thread()
+    element, size = element_of(dtype), fiber.launch.dynamic_bytes
+    found = fiber.block.shared.get("dynamic")
+    if found is None:
+        data = np.empty(size, np.uint8)
+        poison(data)
+        found = fiber.block.shared["dynamic"] = (data, Buffer(fiber.launch, "dynamic shared memory", fiber.block, 16))
+    data, buffer = found
+    whole = size // element.dtype.itemsize * element.dtype.itemsize
+    return KernelArray(data[:whole].view(element.dtype), fiber.launch, buffer, True, 0, element)
+
+
+def local(shape, dtype):
+    """Return an array of this thread alone, poisoned."""
+    element = element_of(dtype)
+    data = np.empty(_shape(shape), element.dtype)
+    poison(data)
+    return KernelArray(data, thread().launch, element=element)
+
+
+def read(array, index, order="plain"):
+    """Return `array[index]`, read with the given memory order; an ordered read also lets other threads run."""
+    frame = sys._getframe(1)
+    if order == "plain":
+        return array._read(index, frame)
+    fiber, key = _ordered(array, index, order)
+    give_way(fiber, FUEL // 8, 8)
+    _pass_on(array, key, order, True, False, frame)
+    return array._element.load(array._data.item(key) if array._element.kind == "scalar" else array._data[key])
+
+
+def write(array, index, value, order="plain"):
+    """Store `value` in `array[index]` with the given memory order."""
+    frame = sys._getframe(1)
+    if order == "plain":
+        array._write(index, value, frame)
+        return
+    fiber, key = _ordered(array, index, order)
+    bits = array._element.store(value)
+    if array._exploring:
+        shadow.switch_point(fiber.launch)
+    _pass_on(array, key, order, False, True, frame)
+    array._data[key] = bits
+    fiber.launch.version += 1
+
+
+def atomic(name, array, index, *values):
+    """Do the atomic `name` (as numba's cuda.atomic spells it; "add", "cas"…) on `array[index]`; return the old value."""
+    return atomic_at(sys._getframe(1), name, array, index, values)
+
+
+def atomic_at(frame, name, array, index, values):
+    """`atomic` for a known calling frame."""
+    fiber, key = _ordered(array, index, "relaxed")
+    compute, element, data = ATOMICS[name], array._element, array._data
+    if element.kind != "scalar":
+        raise TypeError(f"atomic {name} needs an array of numbers, not of {data.dtype}")
+    values = [element.load(element.store(value)) for value in values]
+    if array._exploring:
+        shadow.switch_point(fiber.launch)
+    old = element.load(data.item(key))
+    new = element.store(compute(old, *values))
+    changes = _differs(new, data, key)
+    _pass_on(array, key, "relaxed", True, True, frame)
+    if changes:
+        data[key] = new
+        fiber.launch.version += 1
+    else:
+        give_way(fiber, FUEL // 8, 8)  # it may wait for another thread: a lock, a flag
+    return old
+
+
+def fence(scope="device"):
+    """Order this thread's earlier memory accesses before its later ones, as seen by "block", "device" or "system"."""
+    fiber = thread()
+    if scope not in SCOPES:
+        raise ValueError(f"a fence's scope is one of {SCOPES}, not {scope!r}")
+    shadow.fence(fiber, scope)
+    if fiber.launch.exploring:
+        shadow.switch_point(fiber.launch)
+
+
+def pause(nanoseconds=0):
+    """Let other threads run, as nanosleep does."""
+    give_way(thread(), FUEL // 8, 8)
+
+
+def _ordered(array, index, order):
+    fiber = thread()
+    if order not in ORDERS:
+        raise ValueError(f"a memory order is one of {ORDERS}, not {order!r}")
+    if not isinstance(array, KernelArray):
+        raise TypeError(f"an atomic or ordered access needs an array, not {type(array).__name__}")
+    key, whole = array._key(index)
+    if not whole:
+        raise TypeError(f"an atomic or ordered access needs the index of one element, not {index!r}")
+    return fiber, key
+
+
+def _pass_on(array, key, order, reads, writes, frame):
+    if array._buffer is not None:
+        array._buffer.ordered(array._offset(key), array._data.itemsize, order, reads, writes, frame)
+
+
+def _differs(new, data, key):
+    return np.asarray(new, data.dtype).tobytes() != data[key].tobytes()
+
+
+def _shape(shape):
+    return tuple(int(size) for size in shape) if isinstance(shape, (tuple, list)) else (int(shape),)

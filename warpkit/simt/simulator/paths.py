@@ -1,0 +1,93 @@
+"""Where a thread is: its call path below the launch, its order in the program, and the user's source line.
+
+Two lanes are at the same call when their paths have the same calls, frame by frame. CPython compiles some source
+twice (the condition of a `while`, the body of a `finally`), so calls are compared by their place in the source, and
+only the order of two places by bytecode offset.
+"""
+
+import linecache
+import sys
+from pathlib import Path as _File
+
+LIBRARY = str(_File(__file__).resolve().parents[2]) + "/"
+NUMBA = str(_File(sys.modules["numba"].__file__).resolve().parent) + "/" if "numba" in sys.modules else "\0"
+_paths = {}
+_places = {}
+_canonical = {}
+_library = {}
+
+
+class Path:
+    """One call path: `place` is equal for equal source places, `order` sorts by program order, `site` is the user's."""
+
+    __slots__ = ("codes", "order", "place", "site")
+
+
+def call_path(frame):
+    """Return the Path of `frame`, up to the kernel's own frame (a fiber's stack ends there)."""
+    key, first = [], frame
+    while frame is not None:
+        key.append(id(frame.f_code))
+        key.append(frame.f_lasti)
+        frame = frame.f_back
+    key = tuple(key)
+    return _paths.get(key) or _learn(key, first)
+
+
+def _learn(key, frame):
+    path, calls = Path(), []
+    path.site = site_of(frame)
+    while frame is not None:
+        calls.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    calls.reverse()
+    path.codes = [code for code, _ in calls]  # kept alive: the key holds their ids
+    path.order = tuple(at for _, at in calls)
+    place = tuple(part for code, at in calls for part in (id(code), _first_twin(code, at)))
+    path.place = _places.setdefault(place, place)
+    _paths[key] = path
+    return path
+
+
+def _first_twin(code, at):
+    """Return the offset of the first instruction that was compiled from the same source expression as the one at `at`."""
+    twins = _canonical.get(code)
+    if twins is None:
+        first, twins = {}, {}
+        for index, (line, end, column, stop) in enumerate(code.co_positions()):
+            place = (line, end, column, stop, code.co_code[2 * index])
+            twins[2 * index] = 2 * index if column is None else first.setdefault(place, 2 * index)
+        _canonical[code] = twins
+    return twins.get(at, at)
+
+
+def is_library(code):
+    """Tell whether a code object belongs to warpkit or numba rather than to the user."""
+    answer = _library.get(code.co_filename)
+    if answer is None:
+        name = code.co_filename
+        answer = name.startswith((LIBRARY, NUMBA)) or "/numba_cuda/" in name or name.startswith("<frozen")
+        _library[name] = answer
+    return answer
+
+
+def site_of(frame):
+    """Return (code, instruction) of the innermost frame that is the user's; of `frame` when none is."""
+    own = frame
+    while frame is not None:
+        if not is_library(frame.f_code):
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return own.f_code, own.f_lasti
+
+
+def describe(site):
+    """Return `file:line` and the source text of a site, for a message."""
+    code, at = site
+    line = code.co_firstlineno
+    for index, (start, *_) in enumerate(code.co_positions()):
+        if 2 * index == at and start is not None:
+            line = start
+            break
+    text = linecache.getline(code.co_filename, line).strip()
+    return f"{code.co_filename}:{line}" + (f" `{text}`" if text else "")

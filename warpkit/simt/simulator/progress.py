@@ -1,0 +1,220 @@
+"""No endless launches: a proof that nothing can change, and a wall clock for the rest.
+
+A spinning thread reads the same memory again and again. Once nothing has been written for a while, each thread's
+state (call path and local variables) is fingerprinted whenever it reads or meets; when every thread that can run has
+come back to a state it was in before, and no memory has changed in between, the launch can only go on like that.
+"""
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+import numpy as np
+from greenlet import getcurrent
+
+from warpkit.errors import NoProgress
+
+from .paths import describe, is_library, site_of
+
+FUEL = 64
+PATIENCE = 2000  # quiet points (a round is 1, a spin check 30) before states are compared
+REPEATS = 4
+MOST_READS = 20_000_000
+
+
+class Progress:
+    """Watches one launch; `suspicious` asks threads to leave fingerprints."""
+
+    def __init__(self, launch):
+        self.launch, self.version, self.quiet, self.reads, self.suspicious = launch, 0, 0, 0, False
+        self.expired = False
+        self.seconds = float(os.environ.get("WARPKIT_SIM_TIMEOUT", "300"))
+        WATCHDOG.enter(self)
+
+    def close(self):
+        """Stop the wall clock."""
+        WATCHDOG.leave(self)
+
+    def check(self):
+        """After a round: forget suspicion when something changed, else look whether anything still can."""
+        launch = self.launch
+        if launch.version != self.version:
+            self.version, self.quiet, self.reads, self.suspicious = launch.version, 0, 0, False
+            return
+        self.quiet += 1
+        if self.quiet < PATIENCE:
+            return
+        self.suspicious = True
+        running = [fiber for block in launch.resident for team in block.warps for fiber in team.ready]
+        if not running:
+            return
+        if self.reads > MOST_READS or all(f.spin_version == self.version and f.repeats >= REPEATS for f in running):
+            self._stuck(running)
+
+    def spent(self, fiber, reads, weight):
+        """Note that a thread gave the processor away after `reads` reads."""
+        self.quiet += weight
+        self.reads += reads
+        if self.suspicious:
+            self.mark(fiber, sys._getframe(2))
+
+    def mark(self, fiber, frame):
+        """Remember the thread's state; count how often it has come back to one since memory last changed."""
+        version = self.launch.version
+        if fiber.spin_version != version:
+            fiber.spin_version, fiber.prints, fiber.repeats = version, set(), 0
+        state = _fingerprint(frame)
+        if state in fiber.prints:
+            fiber.repeats += 1
+        else:
+            fiber.repeats = 0
+            fiber.prints.add(state)
+
+    def _stuck(self, running):
+        """Every thread that can run only repeats itself: let waiting lanes go on without them, or give up."""
+        launch = self.launch
+        for block in launch.resident:
+            for team in block.warps:
+                if team.groups and team.release_earliest():
+                    launch.version += 1
+                    return
+        if launch.admit(1 << 30):
+            launch.version += 1
+            return
+        running[0].fault = NoProgress(self._story(running))
+
+    def _story(self, running):
+        spots, waits = {}, {}
+        for fiber in running:
+            spots.setdefault(describe(site_of(fiber.gr_frame)), []).append(fiber)
+        for block in self.launch.resident:
+            for team in block.warps:
+                for fiber in team.threads:
+                    if fiber and fiber not in running and fiber.path is not None:
+                        waits.setdefault(describe(fiber.path.site), []).append(fiber)
+        spin = "; ".join(f"{_some(fibers)} at {spot}" for spot, fibers in spots.items())
+        rest = "".join(f"; {_some(fibers)} waits at {spot}" for spot, fibers in waits.items())
+        return f"no progress: every running thread reads without end and nobody writes: {spin}{rest}"
+
+    def explain(self, error):
+        """Give the wall clock's bare exception its sentence."""
+        if self.expired and type(error) is NoProgress and not error.args:
+            frames, trace = [], error.__traceback__
+            while trace is not None:
+                frames.append((trace.tb_frame.f_code, trace.tb_lasti))
+                trace = trace.tb_next
+            spot = next((site for site in reversed(frames) if not is_library(site[0])), frames[-1])
+            error.args = (
+                f"no progress: the launch ran longer than {self.seconds:g} s (WARPKIT_SIM_TIMEOUT) and was stopped in "
+                f"{self.launch.running} at {describe(spot)}",
+            )
+
+
+def _some(fibers):
+    return str(fibers[0]) + (f" and {len(fibers) - 1} more" if len(fibers) > 1 else "")
+
+
+def _fingerprint(frame):
+    parts = []
+    while frame is not None:
+        parts.append((id(frame.f_code), frame.f_lasti))
+        if "/simt/simulator/" not in frame.f_code.co_filename:
+            parts += [_value(value) for value in frame.f_locals.values()]
+        frame = frame.f_back
+    return tuple(parts)
+
+
+def _value(value):
+    """Return a hashable that is equal only for the same state; an object of unknown make is never equal."""
+    if value is None or isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType)):
+        return value
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(_value(item) for item in value)
+    if isinstance(value, FunctionType):
+        cells = tuple(_value(cell.cell_contents) for cell in value.__closure__ or ())
+        return id(value.__code__), cells
+    if hasattr(type(value), "_state_"):
+        return type(value), value._state_
+    if type(value).__module__.startswith(("warpkit.", "numba.")):
+        return id(value)
+    return object()
+
+
+class Watchdog:
+    """One sleeping thread for all launches; it raises NoProgress in the thread of a launch that took too long."""
+
+    def __init__(self):
+        self.lock, self.watched, self.thread, self.next = threading.Condition(), {}, None, 0.0
+
+    def enter(self, progress):
+        """Start a launch's clock."""
+        with self.lock:
+            deadline = time.monotonic() + progress.seconds
+            self.watched[progress] = (deadline, threading.get_ident())
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._watch, name="warpkit-watchdog", daemon=True)
+                self.next = deadline
+                self.thread.start()
+            elif deadline < self.next:
+                self.lock.notify()
+
+    def leave(self, progress):
+        """Stop a launch's clock, and take back an exception that has not been delivered yet."""
+        with self.lock:
+            self.watched.pop(progress, None)
+            if progress.expired:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
+
+    def _watch(self):
+        with self.lock:
+            while True:
+                now = time.monotonic()
+                for progress, (deadline, ident) in list(self.watched.items()):
+                    if deadline <= now:
+                        self._expire(progress, ident, now)
+                self.next = min((deadline for deadline, _ in self.watched.values()), default=now + 60.0)
+                self.lock.wait(max(0.01, self.next - now))
+
+    def _expire(self, progress, ident, now):
+        if _debugged(ident):  # a person is thinking
+            self.watched[progress] = (now + progress.seconds, ident)
+            return
+        del self.watched[progress]
+        progress.expired = True
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(NoProgress))
+
+
+def _debugged(ident):
+    frame = sys._current_frames().get(ident)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(("bdb.py", "pdb.py")) or "pydevd" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+WATCHDOG = Watchdog()
+
+
+def give_way(fiber, reads=1, weight=1):
+    """Let others run; this thread stays able to run."""
+    launch = fiber.launch
+    launch.progress.spent(fiber, reads, weight)
+    fiber.waiting, fiber.path = "turn", None
+    fiber.team.ready.append(fiber)
+    fiber.wait()
+
+
+def refuel(launch):
+    """A thread has used up its reads: let others run, it may wait for them."""
+    launch.fuel = FUEL
+    fiber = getcurrent()
+    if getattr(fiber, "launch", None) is launch:
+        give_way(fiber, FUEL, 30)

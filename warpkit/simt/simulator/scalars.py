@@ -1,0 +1,187 @@
+"""The scalars of a simulated kernel: NumPy scalars that promote as Numba does and wrap as a GPU does.
+
+Array reads, lane numbers, masks, indices and scalar arguments are of these types. A plain NumPy scalar on the *other*
+side of an operator promotes too (`np.uint32(1) + x`); an operation between two plain NumPy scalars stays NumPy's,
+since neither side is ours: `np.uint32(a) - np.uint32(b)` wraps at 32 bits where Numba's uint64 wraps at 64, the same
+value once stored in 32. Flags are Python bools, whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
+"""
+
+import operator
+
+import numpy as np
+
+from .promotion import ARITHMETIC, BITWISE, COMPARISONS, result_dtype, unary_dtype
+
+_NAMES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+_PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype("c16")}
+_LOW, _HIGH, _SPAN = -(2**63), 2**63 - 1, 2**64
+
+
+def scalar(value, dtype):
+    """Return `value` as a promoting scalar of `dtype`: integers wrap, floats round, as a store on a GPU does."""
+    kind = np.dtype(dtype).type
+    make = SCALARS[kind]
+    if make is bool:
+        return bool(value)
+    if issubclass(kind, np.integer):
+        return make(wrapped(value, kind))
+    if issubclass(kind, np.floating) and isinstance(value, (complex, np.complexfloating)):
+        raise TypeError(f"a {type(value).__name__} cannot become a {kind.__name__}; take .real")
+    return make(value)
+
+
+def promoted(value):
+    """Return a NumPy or Python scalar as the promoting scalar of its own type; anything else unchanged."""
+    make = _PROMOTED.get(type(value))
+    return value if make is None else make(value)
+
+
+def wrapped(value, kind):
+    """Return the Python int that an integer type keeps of `value`: its low bits; floats are cut towards zero."""
+    low, high, span = RANGES[kind]
+    try:
+        whole = int(value)
+    except (ValueError, OverflowError):  # NaN and infinities: a GPU saturates
+        return 0 if value != value else (high if value > 0 else low)
+    if low <= whole <= high:
+        return whole
+    if isinstance(value, (float, np.floating)):
+        return high if whole > high else low
+    return (whole - low) % span + low
+
+
+def dtype_of(value):
+    """Return the dtype that Numba gives a scalar; None when it is no scalar."""
+    found = _PYTHON.get(type(value))
+    if found is None:
+        return value.dtype if isinstance(value, np.generic) else None
+    return np.dtype(np.uint64) if type(value) is int and value > _HIGH else found
+
+
+def _integers(name):
+    """Return the exact Python operation, defined also where a GPU's answer is not a Python error."""
+    if name in ("floordiv", "mod"):
+        raw = operator.floordiv if name == "floordiv" else operator.mod
+        return lambda a, b: raw(a, b) if b else 0
+    if name == "lshift":
+        return lambda a, b: a << b if 0 <= b < 64 else 0
+    if name == "rshift":
+        return lambda a, b: a >> b if 0 <= b < 64 else (-1 if a < 0 else 0)
+    if name == "pow":
+        return lambda a, b: pow(a, b, _SPAN) if b >= 0 else (a ** (b & 1) if a in (1, -1) else 0)
+    return getattr(operator, name)
+
+
+def _binary(name, kind, swapped):
+    """Return the method of `kind` for one operator, with the result class per type of the other side looked up once."""
+    mine, integers, raw, known = np.dtype(kind), _integers(name), getattr(operator, name), {}
+
+    def decide(other):
+        theirs = dtype_of(other)
+        if theirs is None:
+            return None
+        result = result_dtype(name, *((theirs, mine) if swapped else (mine, theirs)))
+        if result is None:
+            raise TypeError(f"Numba has no {name} of {theirs if swapped else mine} and {mine if swapped else theirs}")
+        whole = result.kind in "iu" and theirs.kind in "biu"
+        return (result.kind, SCALARS[result.type], result.type, whole)
+
+    def method(self, other):
+        plan = known.get(type(other), known)
+        if plan is known or type(other) is int and other > _HIGH:
+            plan = decide(other)
+            if type(other) is not int:
+                known[type(other)] = plan
+        if plan is None:
+            return NotImplemented
+        sign, make, base, whole = plan
+        if whole:
+            value = integers(int(other), int(self)) if swapped else integers(int(self), int(other))
+            if sign == "i":
+                return make(value if _LOW <= value <= _HIGH else (value - _LOW) % _SPAN + _LOW)
+            return make(value if 0 <= value < _SPAN else value % _SPAN)
+        a, b = (base(other), base(self)) if swapped else (base(self), base(other))
+        return make(raw(a, b))
+
+    return method
+
+
+def _comparison(name, kind):
+    raw, plain = getattr(operator, name), getattr(kind, f"__{name}__")
+    if issubclass(kind, np.integer):
+
+        def method(self, other):
+            if isinstance(other, (int, np.integer, np.bool_)):
+                return raw(int(self), int(other))
+            if isinstance(other, (float, np.floating)):
+                return raw(float(self), float(other))
+            answer = plain(self, other)
+            return bool(answer) if isinstance(answer, np.bool_) else answer
+
+    else:
+
+        def method(self, other):
+            if isinstance(other, (int, float, np.number)):
+                return bool(raw(self.item(), other.item() if isinstance(other, np.generic) else other))
+            answer = plain(self, other)
+            return bool(answer) if isinstance(answer, np.bool_) else answer
+
+    return method
+
+
+def _unary(name, kind):
+    mine = np.dtype(kind)
+    result = unary_dtype(name, mine)
+    raw = {"abs": abs}.get(name) or getattr(operator, name)
+    make = result.type
+    if mine.kind in "iu":
+        return lambda self: SCALARS[make](wrapped(raw(int(self)), make))
+    return lambda self: SCALARS[make](raw(kind(self)))
+
+
+def _ufunc(self, ufunc, method, *inputs, **keywords):
+    """Let NumPy's functions take our scalars: operators promote, the rest computes as NumPy does."""
+    name = _UFUNCS.get(ufunc)
+    if name and method == "__call__" and not keywords and not any(isinstance(item, np.ndarray) for item in inputs):
+        left, right = (promoted(item) for item in inputs)
+        return name(left, right)
+    plain = [_BASES[type(item)](item) if type(item) in _BASES else item for item in inputs]
+    return promoted(getattr(ufunc, method)(*plain, **keywords))
+
+
+def _make(name):
+    kind = getattr(np, name)
+    body = {"__slots__": (), "__hash__": kind.__hash__, "__array_ufunc__": _ufunc, "__module__": __name__}
+    for operation in ARITHMETIC + (BITWISE if issubclass(kind, np.integer) else ()):
+        spelled = operation.rstrip("_")
+        body[f"__{spelled}__"] = _binary(operation, kind, False)
+        body[f"__r{spelled}__"] = _binary(operation, kind, True)
+    for operation in COMPARISONS:
+        body[f"__{operation}__"] = _comparison(operation, kind)
+    for operation in ("neg", "pos", "abs") + (("invert",) if issubclass(kind, np.integer) else ()):
+        body[f"__{operation}__"] = _unary(operation, kind)
+    body["__divmod__"] = lambda self, other: (self // other, self % other)
+    body["__rdivmod__"] = lambda self, other: (other // self, other % self)
+    return type(name.replace("uint", "UInt").capitalize() if name[0] != "u" else "UInt" + name[4:], (kind,), body)
+
+
+RANGES = {
+    kind: (int(np.iinfo(kind).min), int(np.iinfo(kind).max), 1 << np.iinfo(kind).bits)
+    for kind in (*(getattr(np, name) for name in _NAMES if "int" in name), np.longlong, np.ulonglong)
+}
+SCALARS = {np.bool_: bool} | {getattr(np, name): _make(name) for name in _NAMES}
+SCALARS[np.longlong], SCALARS[np.ulonglong] = SCALARS[np.int64], SCALARS[np.uint64]
+Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128 = (
+    SCALARS[getattr(np, name)] for name in _NAMES
+)
+_PROMOTED = dict(SCALARS) | {int: lambda value: UInt64(value) if value > _HIGH else Int64(wrapped(value, np.int64))}
+_PROMOTED |= {float: Float64, complex: Complex128}
+_BASES = {make: kind for kind, make in SCALARS.items() if make is not bool and kind not in (np.longlong, np.ulonglong)}
+_UFUNCS = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
+    np.left_shift: operator.lshift, np.right_shift: operator.rshift, np.less: operator.lt, np.less_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt, np.greater_equal: operator.ge,
+}  # fmt: skip
+INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if kind is not np.bool_ and issubclass(kind, np.integer)})

@@ -1,0 +1,171 @@
+"""What has been done to memory, and whether something orders it.
+
+A Buffer stands for one allocation. Its cells (the smallest item size that it is accessed with) remember the plain
+write, the plain reads and the atomic accesses since the last barrier, and what an atomic or ordered store published.
+A race is two accesses to one cell by different threads, one of them a plain write, or a plain one beside an atomic
+write, that no barrier, syncwarp, release/acquire or fence orders. Two plain writes of equal bits are no race.
+"""
+
+from greenlet import getcurrent
+
+from warpkit.errors import RaceFault
+
+from .clocks import NOTHING, join, knows, snapshot
+from .paths import describe, is_library, site_of
+from .progress import give_way
+from .threads import Thread
+
+SWITCH = 0.3
+
+
+class Buffer:
+    """The shadow of one allocation; `block` owns shared memory, None is global."""
+
+    __slots__ = ("atomics", "block", "epoch", "label", "launch", "published", "reads", "unit", "writes")
+
+    def __init__(self, launch, label, block, unit):
+        self.launch, self.label, self.block, self.unit = launch, label, block, max(1, unit)
+        self.writes, self.reads, self.atomics, self.published, self.epoch = {}, {}, {}, {}, 0
+
+    def refine(self, unit):
+        """Make cells small enough for items of `unit` bytes."""
+        if unit and self.unit % unit:
+            unit = 1
+        if not unit or unit >= self.unit:
+            return
+        times = self.unit // unit
+        for table in (self.writes, self.reads, self.atomics, self.published):
+            split = {cell * times + part: value for cell, value in table.items() for part in range(times)}
+            table.clear()
+            table.update(split)
+        self.unit = unit
+
+    def load(self, offset, size, frame):
+        """Check and remember a plain read."""
+        fiber = self._enter()
+        if fiber is None:
+            return
+        site = _site(frame)
+        for cell in self._cells(offset, size):
+            written = self.writes.get(cell)
+            if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
+                self._race("reads", fiber, site, "wrote", written, offset)
+            others = self.atomics.get(cell)
+            if others:
+                for other in others.values():
+                    if other[4] and other[0] is not fiber and not knows(fiber, *other[:3]):
+                        self._race("reads", fiber, site, "atomically wrote", other, offset)
+            entry = (fiber, fiber.tick, fiber.block.epoch, site)
+            readers = self.reads.get(cell)
+            if readers is None:
+                self.reads[cell] = {fiber: entry}
+            else:
+                readers[fiber] = entry
+
+    def store(self, offset, size, bits, frame):
+        """Check and remember a plain write of `bits`."""
+        fiber = self._enter()
+        if fiber is None:
+            return
+        site = _site(frame)
+        for cell in self._cells(offset, size):
+            written = self.writes.get(cell)
+            if written is not None and written[0] is not fiber and written[4] != bits and not knows(fiber, *written[:3]):
+                self._race("writes", fiber, site, "wrote", written, offset)
+            for table, verb in ((self.reads, "read"), (self.atomics, "atomically accessed")):
+                others = table.get(cell)
+                if others:
+                    for other in others.values():
+                        if other[0] is not fiber and not knows(fiber, *other[:3]):
+                            self._race("writes", fiber, site, verb, other, offset)
+                    del table[cell]
+            self.writes[cell] = (fiber, fiber.tick, fiber.block.epoch, site, bits)
+            self.published.pop(cell, None)
+
+    def ordered(self, offset, size, order, reads, writes, frame):
+        """Check an atomic or ordered access and pass on what it orders; call it before the access itself."""
+        fiber = getcurrent()
+        if type(fiber) is not Thread:
+            return
+        self._forget()
+        site = _site(frame)
+        cells = self._cells(offset, size)
+        if self.block is not None or self.launch.exploring:
+            for cell in cells:
+                self._check_ordered(cell, fiber, site, writes, offset)
+        cell = cells[0]
+        found = self.published.get(cell)
+        if reads and found is not None:
+            near, wide = (found[1] if found[0] is fiber.block else found[2]), found[2]
+            if order == "acquire":
+                fiber.clock = join(fiber.clock, near)
+            else:
+                fiber.pending_near, fiber.pending_wide = join(fiber.pending_near, near), join(fiber.pending_wide, wide)
+        if writes:
+            near, wide = fiber.fenced_near, fiber.fenced_wide
+            if order == "release":
+                near = wide = snapshot(fiber)
+            if reads and found is not None:  # a read-modify-write carries on what it read
+                near, wide = join(near, found[1] if found[0] is fiber.block else found[2]), join(wide, found[2])
+            self.published[cell] = (fiber.block, near, wide)
+
+    def _check_ordered(self, cell, fiber, site, writes, offset):
+        written = self.writes.get(cell)
+        if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
+            self._race("atomically accesses", fiber, site, "wrote", written, offset)
+        if writes:
+            for other in self.reads.get(cell, {}).values():
+                if other[0] is not fiber and not knows(fiber, *other[:3]):
+                    self._race("atomically writes", fiber, site, "read", other, offset)
+        others = self.atomics.setdefault(cell, {})
+        before = others.get(fiber)
+        others[fiber] = (fiber, fiber.tick, fiber.block.epoch, site, writes or bool(before and before[4]))
+
+    def _enter(self):
+        fiber = getcurrent()
+        if type(fiber) is not Thread:
+            return None
+        self._forget()
+        return fiber
+
+    def _forget(self):
+        """A block's barrier orders everything in its shared memory."""
+        if self.block is not None and self.epoch != self.block.epoch:
+            self.epoch = self.block.epoch
+            self.writes.clear()
+            self.reads.clear()
+            self.atomics.clear()
+
+    def _cells(self, offset, size):
+        return range(offset // self.unit, (offset + size - 1) // self.unit + 1)
+
+    def _race(self, verb, fiber, site, did, other, offset):
+        raise RaceFault(
+            f"race on byte {offset} of {self.label}: {fiber} {verb} it at {describe(site)}, and {other[0]} {did} it at "
+            f"{describe(other[3])}, with nothing between that orders the two"
+        )
+
+
+def switch_point(launch):
+    """In exploring mode any access may be followed by another thread's."""
+    if launch.random.random() < SWITCH:
+        fiber = getcurrent()
+        if type(fiber) is Thread and fiber.launch is launch:
+            give_way(fiber)
+
+
+def fence(fiber, scope):
+    """Order this thread's earlier accesses before its later ones, for readers in the scope."""
+    if scope == "block":
+        fiber.clock = join(fiber.clock, fiber.pending_near)
+        fiber.pending_near = NOTHING
+        fiber.fenced_near = snapshot(fiber)
+        return
+    fiber.clock = join(fiber.clock, join(fiber.pending_near, fiber.pending_wide))
+    fiber.pending_near = fiber.pending_wide = NOTHING
+    fiber.fenced_near = fiber.fenced_wide = snapshot(fiber)
+
+
+def _site(frame):
+    code = frame.f_code
+    return site_of(frame) if is_library(code) else (code, frame.f_lasti)
