@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
@@ -82,13 +83,21 @@ def measure(step: ModuleType, data: Data) -> Row:
 def table(rows: list[Row], console: Console) -> Table:
     """Lay the rows out; a terminal that knows no check mark gets a word."""
     good, bad = ("✓", "✗") if console.encoding.startswith("utf") else ("ok", "WRONG")
-    drawn = Table("Step", "Uses", "Result", title="warpkit tour", show_lines=True)
+    drawn = Table(title="warpkit tour", box=box.HORIZONTALS, show_lines=True)
+    drawn.add_column("Step", no_wrap=True, overflow="fold")
+    drawn.add_column("Uses", no_wrap=True, overflow="fold")
+    drawn.add_column("Result", overflow="fold")
     drawn.add_column("Time", justify="right", no_wrap=True)
     drawn.add_column("NumPy", justify="center", no_wrap=True)
     for row in rows:
         mark = f"[red]{bad}" if row.fault else f"[green]{good}"
-        drawn.add_row(row.title, "\n".join(row.uses), escape(row.result), f"{row.seconds * 1e3:,.1f} ms", mark)
+        drawn.add_row(row.title, "\n".join(row.uses), escape(row.result), duration(row.seconds), mark)
     return drawn
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1e3:.{0 if seconds >= 0.01 else 2}f} ms"
 
 
 def report(console: Console, rows: list[Row], machine: Machine, path: Path, size: int, used: int) -> None:

@@ -10,7 +10,7 @@ from warpkit.simt import machine
 
 from .data import BLOCK, EVERY_LANE, Data, blocks_for
 
-TITLE = "Letter frequencies"
+TITLE = "Letters"
 USES = ("warp_match_any", "warp_multi_reduce", "warp_is_first_active_lane")
 OTHER = 26  # what is no letter
 

@@ -11,7 +11,7 @@ from warpkit.simt import machine
 from .data import EVERY_LANE, Data
 
 TITLE = "Longest line"
-USES = ("warp_reduce, own operator on pairs",)
+USES = ("warp_reduce, own operator",)
 WARPS = 64
 
 

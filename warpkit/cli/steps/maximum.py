@@ -10,7 +10,7 @@ from warpkit.simt import machine
 
 from .data import EVERY_LANE, Data
 
-TITLE = "Running maximum"
+TITLE = "Running max"
 USES = ("warp_inclusive_max", "warp_read_lane")
 
 

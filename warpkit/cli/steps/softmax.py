@@ -11,7 +11,7 @@ from warpkit.simt import machine
 
 from .data import BLOCK, Data, blocks_for
 
-TITLE = "Softmax of 8 bytes"
+TITLE = "Softmax by 8"
 USES = ("warp_active_max, width=8", "warp_active_sum, width=8")
 SCALE = 32  # bytes 0 to 255 become 0 to 8
 
