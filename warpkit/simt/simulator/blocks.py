@@ -6,7 +6,7 @@ from warpkit.errors import BarrierFault
 
 from .clocks import order_block
 from .paths import describe
-from .threads import Dim3, INDICES, Thread, dim3, plain
+from .threads import Thread, dim3, plain
 from .warps import Warp
 
 BARRIER_NAMES = {"sync": "syncthreads", "count": "syncthreads_count", "and": "syncthreads_and", "or": "syncthreads_or"}
@@ -18,6 +18,7 @@ class Block:
     def __init__(self, launch, number, index):
         self.launch, self.number, self.block_idx = launch, number, dim3(*index)
         self.shared, self.epoch, self.stalled = {}, 0, 0
+        self.first = index[0] * launch.shape[0]
         self.at_barrier, self.at_grid = [], 0
         self.warps = []
         run = partial(launch.function, *launch.arguments)
@@ -29,7 +30,7 @@ class Block:
                     if number % 32 == 0:
                         team = Warp(self, number // 32)
                         self.warps.append(team)
-                    fiber = Thread(run, self, team, number, Dim3(INDICES[x], INDICES[y], INDICES[z]))
+                    fiber = Thread(run, self, team, number, (x, y, z))
                     fiber.gr_context = launch.context.copy()
                     team.threads.append(fiber)
                     number += 1

@@ -6,6 +6,8 @@ import types
 from numba import cuda
 from numba.cuda.simulator import kernelapi
 
+from warpkit.errors import OutsideKernel
+
 from .numba_api import barriers, bits, halves, indices, memory, vectors, warp
 
 NAMES = {
@@ -25,12 +27,23 @@ class CudaModule(types.ModuleType):
     laneid = property(lambda self: indices.laneid())
 
 
+class OutsideAttribute(OutsideKernel, AttributeError):
+    """`cuda.laneid` read by the host: also an AttributeError, so that hasattr and inspection go on working."""
+
+
+def _missing(name):
+    """Answer for attributes that the module does not have now; Python asks this when a property gives up."""
+    if name == "laneid":
+        raise OutsideAttribute("cuda.laneid exists inside a kernel only")
+    raise AttributeError(f"module 'numba.cuda' has no attribute {name!r}")
+
+
 def upgrade():
     """Give the module its device API, in place: whoever holds the module has it, under any name."""
     for source, names in NAMES.items():
         for name in names.split():
             setattr(cuda, name, getattr(source, name))
-    cuda.__class__ = CudaModule
+    cuda.__class__, cuda.__getattr__ = CudaModule, _missing
     sys.modules.setdefault("numba.cuda.cg", barriers.cg)
     kernelapi.GridGroup = barriers.GridGroup
     cuda.GridGroup = barriers.GridGroup

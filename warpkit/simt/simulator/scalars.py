@@ -3,7 +3,7 @@
 Array reads, lane numbers, masks, indices and scalar arguments are of these types. A plain NumPy scalar on the *other*
 side of an operator promotes too (`np.uint32(1) + x`); an operation between two plain NumPy scalars stays NumPy's,
 since neither side is ours: `np.uint32(a) - np.uint32(b)` wraps at 32 bits where Numba's uint64 wraps at 64, the same
-value once stored in 32. Flags are Python bools, whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
+value once stored in 32. NumPy's functions (`np.sqrt(x)`) also give plain scalars, of the dtype that Numba gives. Flags are Python bools, whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
 """
 
 import operator
@@ -78,7 +78,7 @@ def _binary(name, kind, swapped):
 
     def decide(other):
         theirs = dtype_of(other)
-        if theirs is None:
+        if theirs is None or theirs.type not in SCALARS:
             return None
         result = result_dtype(name, *((theirs, mine) if swapped else (mine, theirs)))
         if result is None:
@@ -88,10 +88,10 @@ def _binary(name, kind, swapped):
 
     def method(self, other):
         plan = known.get(type(other), known)
-        if plan is known or type(other) is int and other > _HIGH:
-            plan = decide(other)
-            if type(other) is not int:
-                known[type(other)] = plan
+        if plan is known:
+            plan = known[type(other)] = decide(other)
+        elif other.__class__ is int and not _LOW <= other <= _HIGH:
+            plan = decide(other)  # beyond int64 Numba has uint64
         if plan is None:
             return NotImplemented
         sign, make, base, whole = plan
@@ -139,19 +139,10 @@ def _unary(name, kind):
     return lambda self: SCALARS[make](raw(kind(self)))
 
 
-def _ufunc(self, ufunc, method, *inputs, **keywords):
-    """Let NumPy's functions take our scalars: operators promote, the rest computes as NumPy does."""
-    name = _UFUNCS.get(ufunc)
-    if name and method == "__call__" and not keywords and not any(isinstance(item, np.ndarray) for item in inputs):
-        left, right = (promoted(item) for item in inputs)
-        return name(left, right)
-    plain = [_BASES[type(item)](item) if type(item) in _BASES else item for item in inputs]
-    return promoted(getattr(ufunc, method)(*plain, **keywords))
-
-
 def _make(name):
     kind = getattr(np, name)
-    body = {"__slots__": (), "__hash__": kind.__hash__, "__array_ufunc__": _ufunc, "__module__": __name__}
+    body = {"__array_priority__": 1e6}  # a plain NumPy scalar on the left gives way
+    body |= {"__slots__": (), "__hash__": kind.__hash__, "__module__": __name__}
     for operation in ARITHMETIC + (BITWISE if issubclass(kind, np.integer) else ()):
         spelled = operation.rstrip("_")
         body[f"__{spelled}__"] = _binary(operation, kind, False)
@@ -176,12 +167,4 @@ Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Floa
 )
 _PROMOTED = dict(SCALARS) | {int: lambda value: UInt64(value) if value > _HIGH else Int64(wrapped(value, np.int64))}
 _PROMOTED |= {float: Float64, complex: Complex128}
-_BASES = {make: kind for kind, make in SCALARS.items() if make is not bool and kind not in (np.longlong, np.ulonglong)}
-_UFUNCS = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
-    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
-    np.left_shift: operator.lshift, np.right_shift: operator.rshift, np.less: operator.lt, np.less_equal: operator.le,
-    np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt, np.greater_equal: operator.ge,
-}  # fmt: skip
 INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if kind is not np.bool_ and issubclass(kind, np.integer)})

@@ -28,10 +28,12 @@ def dim3(x, y=1, z=1):
 class Thread(greenlet):
     """A CUDA thread. While it waits, `waiting` says for what and `path` says where."""
 
-    def __init__(self, run, block, team, index, thread_idx):
+    def __init__(self, run, block, team, index, place):
         super().__init__(run)
+        x, y, z = place
+        self.column, self.thread_idx = x, Dim3(INDICES[x], INDICES[y], INDICES[z])
         self.block, self.team, self.launch, self.hub = block, team, block.launch, block.launch.hub
-        self.index, self.lane, self.warp, self.thread_idx = index, index % 32, index // 32, thread_idx
+        self.index, self.lane, self.warp = index, index % 32, index // 32
         self.uid = self.launch.next_uid()
         self.waiting = self.path = self.value = self.result = self.fault = None
         self.tick, self.clock = 0, NOTHING

@@ -1,41 +1,54 @@
 """Who am I: threadIdx, blockIdx, blockDim, gridDim, grid, gridsize, laneid, warpsize."""
 
+from operator import attrgetter
+
+from greenlet import getcurrent
+
 from warpkit.simt.simulator.scalars import Int32, Int64
-from warpkit.simt.simulator.threads import thread
+from warpkit.simt.simulator.threads import INDICES, Thread, thread
 
 
 class Index:
     """One of threadIdx, blockIdx, blockDim, gridDim: answers for the running thread, also when imported by name."""
 
-    def __init__(self, name, find):
-        self._name, self._find = name, find
+    __slots__ = ()
+    name, find = "", staticmethod(thread)
 
-    x = property(lambda self: self._find(thread()).x)
-    y = property(lambda self: self._find(thread()).y)
-    z = property(lambda self: self._find(thread()).z)
+    x = property(lambda self: self.find(thread()).x)
+    y = property(lambda self: self.find(thread()).y)
+    z = property(lambda self: self.find(thread()).z)
 
     def __iter__(self):
-        return iter(self._find(thread()))
+        return iter(self.find(thread()))
 
     def __repr__(self):
-        return f"cuda.{self._name}"
+        return f"cuda.{self.name}"
 
 
-threadIdx = Index("threadIdx", lambda fiber: fiber.thread_idx)
-blockIdx = Index("blockIdx", lambda fiber: fiber.block.block_idx)
-blockDim = Index("blockDim", lambda fiber: fiber.launch.block_dim)
-gridDim = Index("gridDim", lambda fiber: fiber.launch.grid_dim)
+def _index(name, path):
+    return type(name, (Index,), {"__slots__": (), "name": name, "find": staticmethod(attrgetter(path))})()
+
+
+threadIdx = _index("threadIdx", "thread_idx")
+blockIdx = _index("blockIdx", "block.block_idx")
+blockDim = _index("blockDim", "launch.block_dim")
+gridDim = _index("gridDim", "launch.grid_dim")
 warpsize = Int32(32)
 
 
 def laneid():
     """Return the running thread's lane; the module shows it as an attribute."""
-    return Int32(thread().lane)
+    fiber = getcurrent()
+    if type(fiber) is not Thread:
+        raise AttributeError("laneid")
+    return INDICES[fiber.lane]
 
 
 def grid(ndim):
     """Return this thread's position in the grid: one int64, or a tuple of `ndim`."""
     fiber = thread()
+    if ndim == 1:
+        return Int64(fiber.block.first + fiber.column)
     places = zip(fiber.block.block_idx, fiber.launch.shape, fiber.thread_idx, strict=True)
     return _first(ndim, [int(block) * extent + int(index) for block, extent, index in places], "grid")
 

@@ -1,0 +1,283 @@
+"""Users' unchanged kernels: how they launch, where their helpers live, what happens when they raise."""
+
+import contextvars
+import importlib.util
+import io
+import pathlib
+import pdb
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from warpkit.errors import BoundsFault, OutsideKernel
+from warpkit.simt import simulator
+
+_spec = importlib.util.spec_from_file_location("simulator_helpers", pathlib.Path(__file__).with_name("simulator_helpers.py"))
+helpers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(helpers)
+
+
+@cuda.jit
+def fill(out):
+    out[cuda.grid(1)] = cuda.grid(1)
+
+
+def test_helpers_in_another_module_find_the_running_thread_under_any_name_and_without_decorator():
+    @cuda.jit
+    def kernel(out):
+        i = helpers.position()
+        out[i, 0] = i
+        out[i, 1] = helpers.undecorated_position()
+        out[i, 2] = helpers.neighbour(i)
+
+    out = np.zeros((128, 3), np.int64)
+    kernel[2, 64](out)
+    i = np.arange(128)
+    assert (out == np.stack([i, i, i ^ 1], axis=1)).all()
+
+
+def test_names_imported_one_by_one_work():
+    script = """
+from warpkit.simt import simulator
+from numba.cuda import jit, threadIdx, blockIdx, blockDim, grid, shfl_down_sync, atomic, shared, syncthreads
+import numpy as np
+@jit
+def kernel(out):
+    i = threadIdx.x + blockIdx.x * blockDim.x
+    atomic.add(out, 32, 1)
+    out[i] = shfl_down_sync(0xFFFFFFFF, grid(1), 1)
+out = np.zeros(33, np.int64)
+kernel[1, 32](out)
+assert out.tolist() == [*range(1, 32), 31, 32], out
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=pathlib.Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("order", [("from numba import cuda", "import warpkit.simt.simulator"), ("import warpkit.simt.simulator", "from numba import cuda")])
+def test_import_order_does_not_matter(order):
+    decorated = "@cuda.jit\ndef kernel(out): out[cuda.laneid] = cuda.shfl_sync(0xFFFFFFFF, cuda.laneid, 31 - cuda.laneid)\n"
+    first, second = order
+    lines = [first, decorated if "cuda" in first else "", second, "" if "cuda" in first and "warpkit" not in first else decorated]
+    if "warpkit" in first:
+        lines = [first, second, decorated]
+    script = "\n".join(["import numpy as np", *lines, "out = np.zeros(32, np.int32)", "kernel[1, 32](out)", "assert (out == np.arange(32)[::-1]).all()"])
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=pathlib.Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("grid", [3, (2, 3), (2, 1, 2)], ids=str)
+@pytest.mark.parametrize("block", [64, (8, 8), (4, 4, 4), (3, 5, 2), (1, 64)], ids=str)
+def test_threads_are_numbered_x_first_in_every_shape(grid, block):
+    @cuda.jit
+    def kernel(lanes, places, sizes):
+        t, b, d, g = cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim
+        index = t.x + d.x * (t.y + d.y * t.z)
+        number = b.x + g.x * (b.y + g.y * b.z)
+        lanes[number, index] = cuda.laneid
+        x, y, z = cuda.grid(3)
+        places[z, y, x] += 1
+        sizes[0], sizes[1], sizes[2] = cuda.gridsize(3)
+
+    whole_grid, whole_block = ((*np.atleast_1d(s), 1, 1)[:3] for s in (grid, block))
+    extents = [int(a * b) for a, b in zip(whole_grid, whole_block, strict=True)]
+    lanes = np.full((np.prod(whole_grid), np.prod(whole_block)), -1)
+    places, sizes = np.zeros(extents[::-1], np.int32), np.zeros(3, np.int64)
+    kernel[grid, block](lanes, places, sizes)
+    assert (lanes == np.arange(lanes.shape[1]) % 32).all()
+    assert (places == 1).all()
+    assert sizes.tolist() == extents
+
+
+def test_a_configured_kernel_keeps_its_configuration():
+    small, large = fill[1, 2], fill[2, 4]
+    for launch, count in ((small, 2), (large, 8), (small, 2)):
+        out = np.full(8, -1)
+        launch(out)
+        assert (out >= 0).sum() == count
+    with pytest.raises(ValueError, match="at most 1024"):
+        fill[1, 1025](np.zeros(1025))
+
+
+def test_device_arrays_streams_forall_and_scalars_stay_as_they_were():
+    @cuda.jit
+    def scale(out, x, factor, flag, pair):
+        i = cuda.grid(1)
+        if i < out.size and flag:
+            out[i] = x[i] * factor + pair[0][i] + pair[1]
+
+    x, stream = cuda.to_device(np.arange(10, dtype=np.float32)), cuda.stream()
+    out = cuda.device_array(10, np.float32)
+    scale.forall(10)(out, x, np.float32(2), True, (x, 1))
+    assert (out.copy_to_host() == np.arange(10) * 3 + 1).all()
+    scale[1, 32, stream](out, x, 0, True, (x, 0))
+    assert (out.copy_to_host() == np.arange(10)).all()
+
+
+def test_a_kernel_used_as_a_device_function_runs_in_the_caller():
+    @cuda.jit
+    def outer(out):
+        fill(out)
+
+    out = np.zeros(8, np.int64)
+    outer[1, 8](out)
+    assert (out == np.arange(8)).all()
+
+
+def test_an_exception_keeps_type_and_line_names_its_thread_and_leaves_the_simulator_usable():
+    unwound = []
+
+    @cuda.jit
+    def kernel(x):
+        try:
+            cuda.syncwarp()
+            if cuda.grid(1) == 37:
+                raise KeyError("mine")
+            cuda.syncthreads()
+        finally:
+            unwound.append(cuda.grid(1))
+
+    for _ in range(2):
+        unwound.clear()
+        with pytest.raises(KeyError, match="mine") as caught:
+            kernel[2, 32](np.zeros(1))
+        assert any("thread (5, 0, 0) of block (1, 0, 0)" in note for note in caught.value.__notes__)
+        assert caught.traceback[-1].path == pathlib.Path(__file__)
+        assert sorted(unwound) == list(range(64))
+    out = np.zeros(4, np.int64)
+    fill[1, 4](out)
+    assert (out == np.arange(4)).all()
+
+
+def test_device_code_outside_a_kernel_says_so():
+    for use in (lambda: cuda.threadIdx.x, lambda: cuda.grid(1), lambda: cuda.syncthreads(), lambda: simulator.thread()):
+        with pytest.raises(OutsideKernel, match="from a kernel"):
+            use()
+    assert not hasattr(cuda, "laneid")
+    with pytest.raises(AttributeError):
+        cuda.nonsense  # noqa: B018
+
+
+def test_print_and_a_debugger_work_inside_a_kernel(capsys, monkeypatch):
+    answers = io.StringIO("p value + 1\nup\np 'here', marker\ndown\nn\np value\nc\n")
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "breakpointhook", lambda: pdb.Pdb(stdin=answers, stdout=said, nosigint=True, readrc=False).set_trace(sys._getframe(1)))
+
+    @cuda.jit
+    def kernel(out):
+        marker = 77
+        helper(out, marker)
+
+    def helper(out, marker):
+        value = out[cuda.laneid]
+        cuda.syncthreads()
+        if cuda.laneid == 3:
+            breakpoint()
+        value = cuda.shfl_sync(0xF, value, 2)
+        out[cuda.laneid] = value
+        print("lane", cuda.laneid, value)
+
+    out = np.arange(4) * 10
+    kernel[1, 4](out)
+    assert out.tolist() == [20] * 4
+    assert capsys.readouterr().out.splitlines() == [f"lane {lane} 20" for lane in range(4)]
+    assert "31" in said.getvalue()
+    assert "('here', Int64(77))" in said.getvalue() or "('here', 77)" in said.getvalue()
+
+
+def test_launches_from_several_os_threads():
+    @cuda.jit
+    def kernel(out, start):
+        s = cuda.shared.array(32, np.int64)
+        s[cuda.threadIdx.x] = start + cuda.grid(1)
+        cuda.syncthreads()
+        out[cuda.grid(1)] = s[31 - cuda.threadIdx.x]
+
+    results = [np.zeros(64, np.int64) for _ in range(6)]
+
+    def work(number):
+        for _ in range(3):
+            kernel[2, 32](results[number], number * 1000)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for number, out in enumerate(results):
+        assert (out.reshape(2, 32)[:, ::-1].ravel() == number * 1000 + np.arange(64)).all()
+
+
+def test_each_thread_has_its_own_context_and_overflow_is_silent():
+    variable = contextvars.ContextVar("variable", default="host")
+    seen = []
+
+    @cuda.jit
+    def kernel(out):
+        seen.append(variable.get())
+        variable.set(int(cuda.laneid))
+        cuda.syncwarp()
+        out[cuda.laneid] = variable.get()
+        assert np.int32(2**31 - 1) + np.int32(1) < 0
+        assert np.float32(1e38) * np.float32(1e38) == np.inf
+        assert np.float64(1) / np.float64(0) == np.inf
+
+    out = np.zeros(32)
+    variable.set("caller")
+    kernel[1, 32](out)
+    assert out.tolist() == list(range(32))
+    assert seen == ["caller"] * 32
+    assert variable.get() == "caller"
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "2"])
+def test_a_seed_gives_one_order_every_time(monkeypatch, seed):
+    monkeypatch.setenv("WARPKIT_SIM_SEED", seed)
+    orders = []
+
+    @cuda.jit
+    def kernel(tickets, counter):
+        for step in range(2):
+            tickets[step, cuda.grid(1)] = cuda.atomic.add(counter, 0, 1)
+            cuda.syncthreads()
+
+    for _ in range(2):
+        tickets = np.zeros((2, 256), np.int64)
+        kernel[4, 64](tickets, np.zeros(1, np.int64))
+        assert sorted(tickets.ravel()) == list(range(512))
+        orders.append(tickets)
+    assert (orders[0] == orders[1]).all()
+    assert (seed == "0") == (orders[0][0, :64] == np.arange(64)).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*nopython=False")
+def test_xoroshiro_of_numba_runs():
+    from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+
+    @cuda.jit
+    def kernel(states, out):
+        out[cuda.grid(1)] = xoroshiro128p_uniform_float32(states, cuda.grid(1))
+
+    out = np.zeros(64, np.float32)
+    kernel[2, 32](create_xoroshiro128p_states(64, seed=1), out)
+    assert len(set(out.tolist())) > 60
+    assert ((out >= 0) & (out < 1)).all()
+
+
+def test_nested_launch_from_host_code_called_in_a_kernel():
+    inner = np.zeros(4, np.int64)
+
+    @cuda.jit
+    def kernel(out):
+        if cuda.grid(1) == 0:
+            fill[1, 4](inner)
+        out[cuda.grid(1)] = cuda.grid(1)
+
+    out = np.zeros(32, np.int64)
+    kernel[1, 32](out)
+    assert (out == np.arange(32)).all()
+    assert (inner == np.arange(4)).all()
+    with pytest.raises(BoundsFault):
+        fill[1, 8](np.zeros(4))
