@@ -4,9 +4,11 @@ Every operation has a Python body, its meaning, which the simulator runs lane by
 `numba_cuda/`. Above this package nothing knows which machine is below.
 """
 
-from . import bits, kinds, lanes, machine, ops, refusals, rules, types
+from . import bits, kinds, lanes, machine, memory, ops, refusals, rules, sync, types
 
 if not machine.SIMULATOR:
-    from .numba_cuda import bits as _bits, lanes as _lanes, modules as _modules, operators as _operators, types as _types
+    from . import numba_cuda
 
-__all__ = ["bits", "kinds", "lanes", "machine", "ops", "refusals", "rules", "types"]
+    numba_cuda.register()
+
+__all__ = ["bits", "kinds", "lanes", "machine", "memory", "ops", "refusals", "rules", "sync", "types"]

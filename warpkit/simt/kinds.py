@@ -56,5 +56,7 @@ _FAMILIES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float", "c": "co
 def kind_of_dtype(dtype: Any) -> Kind:
     """Return the kind of a NumPy scalar type."""
     if dtype.kind not in _FAMILIES:
-        return Kind(f"record of {dtype.itemsize} bytes" if dtype.names else str(dtype), "record" if dtype.names else "other")
+        return Kind(
+            f"record of {dtype.itemsize} bytes" if dtype.names else str(dtype), "record" if dtype.names else "other"
+        )
     return Kind(dtype.name, _FAMILIES[dtype.kind], 8 * dtype.itemsize)

@@ -8,9 +8,9 @@ from .machine import SIMULATOR, operation
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import absent_lane, int32, kind_of_value, same_bits, uint32
     from .ops import known
     from .rules import redux_form
+    from .simulated import absent_lane, int32, kind_of_value, same_bits, uint32
     from .types import combine
 
 
@@ -102,7 +102,10 @@ def shuffle_xor(mask, value, lane_mask):
 def ballot(mask, predicate):
     """Return the uint32 mask of the named lanes whose `predicate` is true."""
     return simulator.meet(
-        bool(predicate), lambda lanes: uint32(sum(1 << lane for lane, true in lanes.items() if true)), mask, name="ballot"
+        bool(predicate),
+        lambda lanes: uint32(sum(1 << lane for lane, true in lanes.items() if true)),
+        mask,
+        name="ballot",
     )
 
 

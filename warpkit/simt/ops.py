@@ -31,25 +31,25 @@ def mul(a, b):
 @operation
 def minimum(a, b):
     """Return the smaller; NaN wins, −0.0 is below +0.0."""
-    return componentwise(lambda a, b: a if is_nan(a) or not is_nan(b) and _orders(a, b) else b, a, b)
+    return componentwise(lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(a, b)) else b, a, b)
 
 
 @operation
 def maximum(a, b):
     """Return the larger; NaN wins, −0.0 is below +0.0."""
-    return componentwise(lambda a, b: a if is_nan(a) or not is_nan(b) and _orders(b, a) else b, a, b)
+    return componentwise(lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(b, a)) else b, a, b)
 
 
 @operation
 def fmin(a, b):
     """Return the smaller, of a NaN and a number the number: builtin `min` and `numpy.fmin` as operators."""
-    return componentwise(lambda a, b: a if is_nan(b) or not is_nan(a) and _orders(a, b) else b, a, b)
+    return componentwise(lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(a, b)) else b, a, b)
 
 
 @operation
 def fmax(a, b):
     """Return the larger, of a NaN and a number the number: builtin `max` and `numpy.fmax` as operators."""
-    return componentwise(lambda a, b: a if is_nan(b) or not is_nan(a) and _orders(b, a) else b, a, b)
+    return componentwise(lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(b, a)) else b, a, b)
 
 
 @operation

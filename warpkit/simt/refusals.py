@@ -31,4 +31,3 @@ def _users_place() -> str:
             running = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return running or "?"
-

@@ -14,7 +14,9 @@ def check_operand(op: Any, kind: Kind, where: str) -> None:
     """Refuse, with one sentence, a kind that the built-in operator `op` is not defined on."""
     name, families = op.__name__, {leaf.family for leaf in kind.leaves}
     if not kind.is_flat:
-        refuse(f"{where}: {name} is not defined on {kind.name}; pass numbers, vectors or flat tuples, or your own operator.")
+        refuse(
+            f"{where}: {name} is not defined on {kind.name}; pass numbers, vectors or flat tuples, or your own operator."
+        )
     if op in _BITWISE and families & {"float", "complex"}:
         refuse(f"{where}: {name} needs integers, not {kind.name}; view the bits as an integer first.")
     if op in _ORDERED and "complex" in families:

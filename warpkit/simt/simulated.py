@@ -3,14 +3,16 @@
 import functools
 import inspect
 import math
+import sys
 from typing import Any
 
 import numpy as np
 
-from ..errors import LaneFault
+from ..errors import BoundsFault, LaneFault
 from . import simulator
 from .kinds import Kind, kind_of_dtype
 from .refusals import refuse
+from .simulator.paths import call_path
 
 int32 = functools.partial(simulator.scalar, dtype=np.dtype(np.int32))
 uint32 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint32))
@@ -72,7 +74,9 @@ def kind_of_value(value: Any) -> Kind:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and getattr(value, "ndim", 0) == 0:
         return kind_of_dtype(dtype)
-    return Kind(f"array of {dtype}" if dtype is not None else type(value).__name__, "array" if dtype is not None else "other")
+    return Kind(
+        f"array of {dtype}" if dtype is not None else type(value).__name__, "array" if dtype is not None else "other"
+    )
 
 
 def is_vector(value: Any) -> bool:
@@ -102,7 +106,10 @@ def as_kind(value: Any, result: Any) -> Any:
     if not to.is_numeric or not given.is_numeric:
         _refuse_result(value, result)
     ranks = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
-    if ranks[to.family] < ranks[given.family] and (to.family, given.family) not in (("bool", "signed"), ("bool", "unsigned")):
+    if ranks[to.family] < ranks[given.family] and (to.family, given.family) not in (
+        ("bool", "signed"),
+        ("bool", "unsigned"),
+    ):
         _refuse_result(value, result)
     return simulator.scalar(result, dtype_of(value))
 
@@ -147,7 +154,10 @@ def same_bits(a: Any, b: Any) -> bool:
 def identity_of(meaning: Any, value: Any) -> Any:
     """Return the identity `meaning` (see ops.IDENTITIES) in the type of `value`."""
     if isinstance(value, tuple) or is_vector(value):
-        return as_kind(value, tuple(identity_of(meaning, leaf) for leaf in (value if isinstance(value, tuple) else value.as_list())))
+        return as_kind(
+            value,
+            tuple(identity_of(meaning, leaf) for leaf in (value if isinstance(value, tuple) else value.as_list())),
+        )
     dtype = dtype_of(value)
     if isinstance(meaning, str):
         meaning = _extreme(meaning, dtype)
@@ -160,3 +170,33 @@ def _extreme(meaning: str, dtype: np.dtype) -> Any:
     lowest, highest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     all_ones = -1 if dtype.kind == "i" else highest
     return {"lowest": lowest, "highest": highest, "all ones": all_ones}[meaning]
+
+
+def call_site() -> Any:
+    """Return what tells one call of the operation that asks from another: the call path of its caller."""
+    return call_path(sys._getframe(2)).place
+
+
+def address(array: Any, index: Any) -> int:
+    """Return the address of `array[index]` in the host's memory."""
+    start, _, strides = array._state_
+    return start + int(index) * strides[0]
+
+
+def read_run(items: Any, at: Any, source: Any, index: Any, nbytes: int) -> None:
+    """Copy `nbytes` from `source[index:]` to `items[at:]`, whose address must be a multiple of `nbytes`."""
+    _check_aligned(source, index, nbytes)
+    for k in range(nbytes // source.itemsize):
+        items[int(at) + k] = source[int(index) + k]
+
+
+def write_run(items: Any, at: Any, target: Any, index: Any, nbytes: int) -> None:
+    """Copy `nbytes` from `items[at:]` to `target[index:]`, whose address must be a multiple of `nbytes`."""
+    _check_aligned(target, index, nbytes)
+    for k in range(nbytes // target.itemsize):
+        target[int(index) + k] = items[int(at) + k]
+
+
+def _check_aligned(array: Any, index: Any, nbytes: int) -> None:
+    if address(array, index) % nbytes:
+        raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")

@@ -65,4 +65,3 @@ def equal(a, b):
 def equal_bits(a, b):
     """Return True when every bit of two values of one type is the same."""
     return same_bits(a, b)
-

@@ -110,7 +110,9 @@ def warp_elect(mask=None):
 def _check_warp_size(n: Kind) -> None:
     if n.constant != 32:
         given = n.constant if n.constant is not None else f"a run-time {n.name}"
-        refuse(f"set_warp_size: a CUDA warp has 32 lanes, not {given}; pass width= to the collectives for logical warps.")
+        refuse(
+            f"set_warp_size: a CUDA warp has 32 lanes, not {given}; pass width= to the collectives for logical warps."
+        )
 
 
 @device_function(_check_warp_size, constants=("n",))

@@ -4,7 +4,6 @@ Shuffles, votes and matches go through NVVM's own operations, which the optimise
 marked convergent so that no branch is moved across it.
 """
 
-import operator
 
 import numpy as np
 from llvmlite import ir
@@ -19,7 +18,7 @@ from ..rules import redux_form
 from .capability import at_least
 from .kinds import kind_of
 from .operators import known_operator
-from .records import held, hold
+from .records import hold
 from .values import movable
 from .words import I16, I32, from_words, i32, to_words
 
@@ -122,7 +121,9 @@ def _make_shuffle(mode: int, name: str):
             inside = builder.extract_value(pairs[0], 1)
             return context.make_tuple(builder, sig.return_type, [result, inside])
 
-        sig = signature(types.Tuple((moved, types.boolean)), types.uint32, types.unliteral(value), types.int32, types.int32)
+        sig = signature(
+            types.Tuple((moved, types.boolean)), types.uint32, types.unliteral(value), types.int32, types.int32
+        )
         return sig, generate
 
     return shuffle
@@ -185,7 +186,9 @@ def _all_among(typing_context, mask, among, predicate):
 
         if not count:
             return vote(predicate)
-        return context.make_tuple(builder, predicate_type, [vote(builder.extract_value(predicate, i)) for i in range(count)])
+        return context.make_tuple(
+            builder, predicate_type, [vote(builder.extract_value(predicate, i)) for i in range(count)]
+        )
 
     predicate_type = types.unliteral(predicate)
     return signature(predicate_type, types.uint32, types.uint32, predicate_type), generate
@@ -208,7 +211,9 @@ def _match_any(typing_context, mask, value):
     def generate(context, builder, sig, args):
         mask, value = args
         value = hold(context, builder, sig.args[1], value)
-        asm = ir.InlineAsm(ir.FunctionType(I32, [I32, I32]), "match.any.sync.b32 $0, $1, $2;", "=r,r,r", side_effect=True)
+        asm = ir.InlineAsm(
+            ir.FunctionType(I32, [I32, I32]), "match.any.sync.b32 $0, $1, $2;", "=r,r,r", side_effect=True
+        )
         same = None
         for word in to_words(builder, value):  # equal values are equal in every word
             lanes_alike = builder.call(asm, [word, mask], attrs=("convergent",))
@@ -261,7 +266,9 @@ def _redux(typing_context, op, mask, value):
             return ir.Constant(value.type, ir.Undefined)  # typed, never reached: see has_redux
         word = _ordered(builder, value, operation, kind) if form == "ordered" else _widened(builder, value, kind)
         text = _REDUX[operation].format(sign="u" if kind.family in ("unsigned", "bool") else "s")
-        asm = ir.InlineAsm(ir.FunctionType(I32, [I32, I32]), f"redux.sync.{text} $0, $1, $2;", "=r,r,r", side_effect=True)
+        asm = ir.InlineAsm(
+            ir.FunctionType(I32, [I32, I32]), f"redux.sync.{text} $0, $1, $2;", "=r,r,r", side_effect=True
+        )
         word = builder.call(asm, [word, mask], attrs=("convergent",))
         return _from_ordered(builder, word, value.type) if form == "ordered" else _narrowed(builder, word, value.type)
 

@@ -104,7 +104,9 @@ def _extremum(builder, name, propagates, a, b):
     result = builder.select(builder.fcmp_ordered("<" if name == "min" else ">", a, b), a, b)
     result = builder.select(builder.fcmp_ordered("==", a, b), equal, result)
     a_is_nan, b_is_nan = (builder.fcmp_unordered("uno", v, v) for v in (a, b))
-    nan = builder.bitcast(ir.Constant(integer, _CANONICAL_NAN[integer.width]), a.type)  # one NaN: the same bits everywhere
+    nan = builder.bitcast(
+        ir.Constant(integer, _CANONICAL_NAN[integer.width]), a.type
+    )  # one NaN: the same bits everywhere
     if propagates:
         return builder.select(builder.or_(a_is_nan, b_is_nan), nan, result)
     result = builder.select(a_is_nan, b, builder.select(b_is_nan, a, result))

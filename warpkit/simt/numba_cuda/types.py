@@ -32,7 +32,9 @@ def _lower_hold(value):
 def _cast_like(typing_context, value, result):
     target, source = held(nb.unliteral(value)), held(nb.unliteral(result))
     if not castable(target, source):
-        refuse(f"the operator returns {kind_of(source).name} for {kind_of(target).name}; return {kind_of(target).name}.")
+        refuse(
+            f"the operator returns {kind_of(source).name} for {kind_of(target).name}; return {kind_of(target).name}."
+        )
 
     def generate(context, builder, sig, args):
         return convert(context, builder, hold(context, builder, nb.unliteral(result), args[1]), source, target)
@@ -125,7 +127,9 @@ def _equal_values(context, builder, t, a, b):
 def _as_llvm_float(context, builder, t, value):
     if kind_of(t).bits > 16:
         return value
-    return convert(context, builder, value, t, nb.float32) if t == nb.bfloat16 else builder.bitcast(value, ir.HalfType())
+    return (
+        convert(context, builder, value, t, nb.float32) if t == nb.bfloat16 else builder.bitcast(value, ir.HalfType())
+    )
 
 
 @intrinsic

@@ -116,8 +116,4 @@ def _bytes(builder, value) -> list:
         return [byte for part in parts for byte in _bytes(builder, part)]
     bits = scalar_bits(builder, value)
     words = to_words(builder, value)
-    return [
-        builder.and_(builder.lshr(words[k // 4], i32(8 * (k % 4))), i32(0xFF)) for k in range(bits.type.width // 8)
-    ]
-
-
+    return [builder.and_(builder.lshr(words[k // 4], i32(8 * (k % 4))), i32(0xFF)) for k in range(bits.type.width // 8)]

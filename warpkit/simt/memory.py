@@ -1,0 +1,120 @@
+"""Memory: shared and local arrays, atomics, vector access, relaxed/acquire/release access.
+
+Bodies are the meaning, as in lanes.py. Indices are those of a one-dimensional array; elements of 1, 2, 4, 8 or 16 bytes
+(16: complex128, or a record of two 64-bit words) are read and written by the ordered accesses as one.
+"""
+
+from .machine import SIMULATOR, operation
+
+if SIMULATOR:
+    from . import simulator
+    from .simulated import address, call_site, read_run, write_run
+
+
+@operation
+def shared_array(shape, dtype):
+    """Return an array of this block, not initialised; each call in the source is an array of its own.
+
+    Args: shape: a compile-time integer or tuple of them.  dtype: any NumPy scalar type, vector type or record dtype.
+    """
+    return simulator.shared(call_site(), shape, dtype)
+
+
+@operation
+def local_array(shape, dtype):
+    """Return an array of this thread, not initialised; registers where every index is known at compile time."""
+    return simulator.local(shape, dtype)
+
+
+@operation
+def atomic_add(array, index, value):
+    """Add `value` to `array[index]` in one step; returns the old value. 32- and 64-bit integers and floats."""
+    return simulator.atomic("add", array, index, value)
+
+
+@operation
+def atomic_min(array, index, value):
+    """Lower `array[index]` to `value` where it is larger, in one step; returns the old value."""
+    return simulator.atomic("min", array, index, value)
+
+
+@operation
+def atomic_max(array, index, value):
+    """Raise `array[index]` to `value` where it is smaller, in one step; returns the old value."""
+    return simulator.atomic("max", array, index, value)
+
+
+@operation
+def atomic_and(array, index, value):
+    """Clear in `array[index]` the bits that `value` lacks, in one step; returns the old value."""
+    return simulator.atomic("and_", array, index, value)
+
+
+@operation
+def atomic_or(array, index, value):
+    """Set in `array[index]` the bits of `value`, in one step; returns the old value."""
+    return simulator.atomic("or_", array, index, value)
+
+
+@operation
+def atomic_xor(array, index, value):
+    """Flip in `array[index]` the bits of `value`, in one step; returns the old value."""
+    return simulator.atomic("xor", array, index, value)
+
+
+@operation
+def atomic_exchange(array, index, value):
+    """Store `value` in `array[index]` and return the old value, in one step."""
+    return simulator.atomic("exch", array, index, value)
+
+
+@operation
+def atomic_compare_exchange(array, index, expected, value):
+    """Store `value` in `array[index]` if it holds `expected`, in one step; returns the old value."""
+    return simulator.atomic("cas", array, index, expected, value)
+
+
+@operation
+def load_relaxed(array, index):
+    """Return `array[index]` as other threads of the device last stored it; orders nothing else."""
+    return simulator.read(array, index, "relaxed")
+
+
+@operation
+def load_acquire(array, index):
+    """Return `array[index]`; what its writer stored before a release is seen by this thread's later accesses."""
+    return simulator.read(array, index, "acquire")
+
+
+@operation
+def store_relaxed(array, index, value):
+    """Store `value` in `array[index]` for all threads of the device; orders nothing else."""
+    simulator.write(array, index, value, "relaxed")
+
+
+@operation
+def store_release(array, index, value):
+    """Store `value` in `array[index]`; who acquires it sees this thread's earlier stores too."""
+    simulator.write(array, index, value, "release")
+
+
+@operation
+def is_aligned(array, index, nbytes):
+    """Return whether the address of `array[index]` is a multiple of `nbytes`."""
+    return address(array, index) % int(nbytes) == 0
+
+
+@operation
+def load_vector(items, at, source, index, nbytes):
+    """Fill `items[at:]` with the `nbytes` from `source[index]` on, in one access.
+
+    Args: nbytes: compile-time 2, 4, 8 or 16, a multiple of the item size.  The address must be aligned to it, `source`
+    contiguous, both arrays of one dtype.
+    """
+    read_run(items, at, source, index, nbytes)
+
+
+@operation
+def store_vector(items, at, target, index, nbytes):
+    """Store the `nbytes` of `items[at:]` from `target[index]` on, in one access; conditions as for `load_vector`."""
+    write_run(items, at, target, index, nbytes)

@@ -1,0 +1,103 @@
+"""Vector access: several neighbouring elements in one load or store of 2, 4, 8 or 16 bytes.
+
+Everything goes through 32-bit words: a plain bitcast of sub-word elements would let LLVM cut the access into bytes.
+"""
+
+from llvmlite import ir
+from numba.cuda import types
+from numba.cuda.extending import _intrinsic, overload
+from numba.cuda.typing import signature
+
+from .. import memory
+from ..refusals import refuse
+from .kinds import kind_of
+from .memory import element_pointer
+from .words import I32, from_words, i32, to_words
+
+
+def _check(name, items, source, nbytes) -> None:
+    arrays = [t for t in (items, source) if isinstance(t, types.Array) and t.ndim == 1]
+    if len(arrays) < 2 or items.dtype != source.dtype:
+        refuse(
+            f"{name}: needs two one-dimensional arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}."
+        )
+    if source.layout != "C":
+        refuse(f"{name}: needs a contiguous array; copy the strided one first.")
+    if not isinstance(nbytes, types.IntegerLiteral) or nbytes.literal_value not in (2, 4, 8, 16):
+        refuse(f"{name}: nbytes must be a compile-time 2, 4, 8 or 16, not {nbytes}.")
+
+
+def _geometry(context, name, dtype, nbytes):
+    """Return (element LLVM type, its bytes, how many of them)."""
+    element = context.get_data_type(dtype)
+    size = context.get_abi_sizeof(element)
+    if nbytes % size:
+        refuse(f"{name}: {nbytes} bytes are not a whole number of {kind_of(dtype).name}.")
+    return element, size, nbytes // size
+
+
+def _wide_type(nbytes):
+    return ir.IntType(8 * nbytes) if nbytes < 8 else ir.VectorType(I32, nbytes // 4)
+
+
+@_intrinsic(target="cuda", prefer_literal=True)
+def _load_vector(typing_context, items, at, source, index, nbytes):
+    _check("load_vector", items, source, nbytes)
+    width = nbytes.literal_value
+
+    def generate(context, builder, sig, args):
+        element, size, count = _geometry(context, "load_vector", source.dtype, width)
+        far = element_pointer(context, builder, source, args[2], args[3], index)
+        wide = builder.load(builder.bitcast(far, _wide_type(width).as_pointer()))
+        wide.align = width
+        if width < 8:
+            words = to_words(builder, wide)
+        else:
+            words = [builder.extract_element(wide, i32(k)) for k in range(width // 4)]
+        near = element_pointer(context, builder, items, args[0], args[1], at)
+        for k in range(count):
+            first, shift = divmod(k * size, 4)
+            mine = words[first : first + max(1, size // 4)]
+            mine = [builder.lshr(mine[0], i32(8 * shift))] if shift else mine
+            slot = builder.store(from_words(builder, element, mine), builder.gep(near, [i32(k)]))
+            slot.align = min(size, 16) if size & (size - 1) == 0 else 1
+        return context.get_dummy_value()
+
+    return signature(types.void, items, at, source, index, nbytes), generate
+
+
+@_intrinsic(target="cuda", prefer_literal=True)
+def _store_vector(typing_context, items, at, target, index, nbytes):
+    _check("store_vector", items, target, nbytes)
+    width = nbytes.literal_value
+
+    def generate(context, builder, sig, args):
+        element, size, count = _geometry(context, "store_vector", target.dtype, width)
+        near = element_pointer(context, builder, items, args[0], args[1], at)
+        words = [i32(0)] * max(1, width // 4)
+        for k in range(count):
+            first, shift = divmod(k * size, 4)
+            for offset, word in enumerate(to_words(builder, builder.load(builder.gep(near, [i32(k)])))):
+                moved = builder.shl(word, i32(8 * shift)) if shift else word
+                words[first + offset] = builder.or_(words[first + offset], moved)
+        wide = ir.Constant(_wide_type(width), ir.Undefined)
+        if width < 8:
+            wide = from_words(builder, _wide_type(width), words)
+        else:
+            for k, word in enumerate(words):
+                wide = builder.insert_element(wide, word, i32(k))
+        far = element_pointer(context, builder, target, args[2], args[3], index)
+        builder.store(wide, builder.bitcast(far, wide.type.as_pointer())).align = width
+        return context.get_dummy_value()
+
+    return signature(types.void, items, at, target, index, nbytes), generate
+
+
+@overload(memory.load_vector, target="cuda", prefer_literal=True)
+def _lower_load_vector(items, at, source, index, nbytes):
+    return lambda items, at, source, index, nbytes: _load_vector(items, at, source, index, nbytes)
+
+
+@overload(memory.store_vector, target="cuda", prefer_literal=True)
+def _lower_store_vector(items, at, target, index, nbytes):
+    return lambda items, at, target, index, nbytes: _store_vector(items, at, target, index, nbytes)
