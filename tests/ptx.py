@@ -1,6 +1,6 @@
 """Compile kernels without a GPU, count instructions, assemble.
 
-Only for processes without the simulator: Numba has no compiler there.
+Works only in processes without the simulator, where Numba has no compiler; importing it is harmless there.
 """
 
 import contextlib
@@ -9,7 +9,6 @@ import types
 from unittest import mock
 
 from numba import cuda
-from numba.cuda.compiler import compile_cuda
 
 CC = (9, 0)
 # NVVM needs a target; an inner dispatcher asks the device for it, so the stub below stands in for one.
@@ -42,19 +41,26 @@ def compile_ptx(kernel, *argtypes, cc=CC, debug=False, opt=True):
 
 def result_type(function, *argtypes):
     """Return the type that a device function gives for these argument types."""
+    from numba.cuda.compiler import compile_cuda
+
     with without_gpu():
         return compile_cuda(plain(function), None, argtypes, cc=CC).signature.return_type
 
 
 def body(ptx):
     """Return the instructions, one a line: no comments, directives or labels."""
-    lines = (line.strip() for line in ptx.splitlines())
-    return [line for line in lines if line and not line.startswith(("//", ".", "$", "{", "}", ")"))]
+    lines = (line.strip().lstrip("{ \t") for line in ptx.splitlines())
+    return [line for line in lines if line and not line.startswith(("//", ".", "$", "}", ")"))]
+
+
+def places(ptx, name):
+    """Return where, in the order of the instructions, those stand whose name starts with `name`."""
+    return [n for n, line in enumerate(body(ptx)) if re.match(rf"(@!?%\w+\s+)?{re.escape(name)}", line)]
 
 
 def count(ptx, name):
     """Count the instructions whose name starts with `name`, also under a predicate and in inline assembly."""
-    return len(re.findall(rf"(?m)^\s*\{{?\s*(?:@!?%\w+\s+)?{re.escape(name)}", ptx))
+    return len(places(ptx, name))
 
 
 def shuffles(ptx):

@@ -108,12 +108,19 @@ def data(name, dtype, count, seed=1):
 
 
 def bit_patterns(dtype, count, seed=2):
-    """Return arbitrary bit patterns of any fixed-size dtype (NaNs, subnormals and all); bools are 0 or 1."""
+    """Return arbitrary bit patterns of any fixed-size dtype (NaNs, subnormals and all); bools are 0 or 1.
+
+    Complex numbers hold no signalling NaN: a CPU makes it quiet on any copy.
+    """
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(seed)
     if dtype == np.bool_:
         return rng.random(count) < 0.5
-    return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
+    raw = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
+    if dtype.kind == "c":
+        parts = raw.view(f"f{dtype.itemsize // 2}")
+        parts[np.isnan(parts)] = np.nan
+    return raw
 
 
 def sentinel(dtype, count):

@@ -27,12 +27,6 @@ def affine(earlier, later):
 
 
 @cuda.jit(device=True)
-def affine_vector(earlier, later):
-    """Compose x -> a·x + b, given as a two-component vector."""
-    return cuda.int32x2(earlier.x * later.x, later.x * earlier.y + later.y)
-
-
-@cuda.jit(device=True)
 def matmul2(p, q):
     """Multiply 2×2 matrices held as four-tuples in row order."""
     return (
@@ -56,6 +50,11 @@ def nested_last(earlier, later):
 def py_last_nonzero(earlier, later):
     """Return the later value unless it is 0."""
     return later if later != 0 else earlier
+
+
+def py_last_of_each(earlier, later):
+    """Return, part by part, the later value unless it is 0: what `last_nonzero` means for vectors."""
+    return tuple(map(py_last_nonzero, earlier, later))
 
 
 def py_append_bits(earlier, later):

@@ -284,6 +284,26 @@ def test_set_warp_size_16_points_to_width():
 
 
 @cuda.jit
+def all_of_floats(x, out):
+    out[0] = wk.warp_active_all(x[0])  # refused here
+
+
+@cuda.jit
+def count_of_floats(x, out):
+    out[0] = wk.warp_prefix_count_bits(x[0])  # refused here
+
+
+@pytest.mark.parametrize(
+    ("run", "name"), [(all_of_floats, "warp_active_all"), (count_of_floats, "warp_prefix_count_bits")]
+)
+def test_a_predicate_is_no_float(run, name):
+    message = refusal(run, A["float32"], A["int32"])
+    assert name in message
+    assert "float32" in message
+    assert "compare" in message
+
+
+@cuda.jit
 def operator_is_a_number(x, out):
     out[0] = wk.warp_reduce(x[0], 3)  # refused here
 

@@ -136,7 +136,7 @@ def vector_exclusive(masks, a, b, c, d, oa, ob, oc, od):
     i = kernels.cuda.grid(1)
     if kernels.takes_part(masks[i // 32], i):
         start = kernels.cuda.int32x2(3, 5)
-        v = wk.warp_exclusive_scan(kernels.cuda.int32x2(a[i], b[i]), operators.affine_vector, start)
+        v = wk.warp_exclusive_scan(kernels.cuda.int32x2(a[i], b[i]), operators.last_nonzero, start)
         oa[i] = v.x
         ob[i] = v.y
 
@@ -144,7 +144,8 @@ def vector_exclusive(masks, a, b, c, d, oa, ob, oc, od):
 def test_exclusive_scan_of_tuples_and_vectors_onto_a_start():
     kind, _, plain = TUPLE_OPS["affine int32"]
     check_tuples(affine_exclusive, kind, lambda items: backwards(exclusive)(plain, items, (3, 5)), MASKS, 32)
-    check_tuples(vector_exclusive, INT32X2, lambda items: exclusive(plain, items, (3, 5)), MASKS, 32)
+    last = operators.py_last_of_each
+    check_tuples(vector_exclusive, INT32X2, lambda items: exclusive(last, items, (3, 5)), MASKS, 32)
 
 
 def test_s06_a_reverse_scan_is_the_scan_of_the_reverse():
