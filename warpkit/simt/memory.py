@@ -8,7 +8,7 @@ from .machine import SIMULATOR, operation
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import address, call_site, read_run, write_run
+    from .simulated import address, call_site, packed, read_run, unpacked, write_run
 
 
 @operation
@@ -118,3 +118,35 @@ def load_vector(items, at, source, index, nbytes):
 def store_vector(items, at, target, index, nbytes):
     """Store the `nbytes` of `items[at:]` from `target[index]` on, in one access; conditions as for `load_vector`."""
     write_run(items, at, target, index, nbytes)
+
+
+@operation
+def scratch(slots, like):
+    """Return the block's scratch for `slots` (compile-time) values of the type of `like`: 32-bit words, not initialised.
+
+    One memory per size in the whole kernel, shared by everything that asks for it: whoever uses it ends with a barrier.
+    The size is slots × the words of a value, rounded up to a power of two, × 4 bytes.
+    """
+    size = slots << (words_of(like) - 1).bit_length()
+    return simulator.shared(("scratch", size), size, "uint32")
+
+
+@operation
+def words_of(value):
+    """Return how many 32-bit words hold `value`, known at compile time."""
+    return -(-len(packed(value)) // 4)
+
+
+@operation
+def put(words, slot, stride, value):
+    """Store `value`, of any type that moves, in `slot` of 32-bit `words`: its k-th word at `slot + k * stride`."""
+    data = packed(value)
+    for k in range(words_of(value)):
+        words[int(slot) + k * int(stride)] = int.from_bytes(data[4 * k : 4 * k + 4], "little")
+
+
+@operation
+def take(words, slot, stride, like):
+    """Return the value of the type of `like` that `put` stored in `slot`."""
+    parts = [int(words[int(slot) + k * int(stride)]).to_bytes(4, "little") for k in range(words_of(like))]
+    return unpacked(b"".join(parts), like)

@@ -200,3 +200,44 @@ def write_run(items: Any, at: Any, target: Any, index: Any, nbytes: int) -> None
 def _check_aligned(array: Any, index: Any, nbytes: int) -> None:
     if address(array, index) % nbytes:
         raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")
+
+
+def packed(value: Any) -> bytes:
+    """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
+    leaves = leaves_of(value)
+    return b"".join(_bytes_of(leaves[at]) for at in _widest_first(leaves))
+
+
+def unpacked(data: bytes, like: Any) -> Any:
+    """Return the value of the type of `like` whose bytes `packed` returned."""
+    leaves, offset = leaves_of(like), 0
+    found = list(leaves)
+    for at in _widest_first(leaves):
+        size = len(_bytes_of(leaves[at]))
+        found[at] = _from_bytes(data[offset : offset + size], leaves[at])
+        offset += size
+    return _rebuilt(like, iter(found))
+
+
+def _widest_first(leaves: list) -> list[int]:
+    return sorted(range(len(leaves)), key=lambda at: -len(_bytes_of(leaves[at])))
+
+
+def _bytes_of(leaf: Any) -> bytes:
+    if kind_of_value(leaf).family == "record":
+        return simulator.record_bytes(leaf)
+    return np.asarray(leaf, dtype_of(leaf)).tobytes()
+
+
+def _from_bytes(data: bytes, like: Any) -> Any:
+    if kind_of_value(like).family == "record":
+        return simulator.held_record(like, np.frombuffer(data, like.dtype)[0])
+    return simulator.scalar(np.frombuffer(data, dtype_of(like))[0], dtype_of(like))
+
+
+def _rebuilt(like: Any, leaves: Any) -> Any:
+    if isinstance(like, tuple):
+        return tuple(_rebuilt(part, leaves) for part in like)
+    if is_vector(like):
+        return type(like)(*[next(leaves) for _ in like.as_list()])
+    return next(leaves)

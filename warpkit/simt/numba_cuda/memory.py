@@ -7,24 +7,25 @@ import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import cgutils, types
-from numba.cuda.extending import infer, intrinsic, overload
+from numba.cuda.core.errors import RequireLiteralValue
+from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 from numba.cuda.typing.npydecl import parse_dtype
-from numba.cuda.typing.templates import infer_global, make_intrinsic_template
 
 from .. import memory
 from ..refusals import refuse
 from .kinds import kind_of
 from .records import held, hold
-from .values import castable, convert
-from .words import I16, I32, I64, from_words, to_words
+from .registration import register_intrinsic
+from .values import castable, convert, movable
+from .words import I16, I32, I64, from_words, i32, to_words, word_count
 
 SHARED = 3  # NVVM's number of the address space
 _numbers = itertools.count()
 
 
 def _array_function(public, allocate) -> None:
-    """Make `public(shape, dtype)` an intrinsic: an overload would be compiled once and give every call one array."""
+    """Make `public(shape, dtype)` an allocation of its own at every call."""
     name = public.__name__
 
     def define(typing_context, shape, dtype):
@@ -42,9 +43,7 @@ def _array_function(public, allocate) -> None:
 
         return signature(result, shape, dtype), generate
 
-    template = make_intrinsic_template(public, define, name, prefer_literal=True, kwargs={"target": "cuda"})
-    infer(template)
-    infer_global(public, types.Function(template))
+    register_intrinsic(public, define)
 
 
 def _dimensions(shape) -> list:
@@ -267,3 +266,86 @@ def _address(typing_context, array, index):
 @overload(memory.is_aligned, target="cuda")
 def _lower_is_aligned(array, index, nbytes):
     return lambda array, index, nbytes: (_address(array, index) & np.uint64(nbytes - 1)) == 0
+
+
+def _scratch(typing_context, slots, like):
+    if not isinstance(slots, types.IntegerLiteral):
+        raise RequireLiteralValue("scratch: slots must be a compile-time integer")
+    movable(like, "scratch")
+    result = types.Array(types.uint32, 1, "C")
+
+    def generate(context, builder, sig, args):
+        words = word_count(context.get_value_type(held(types.unliteral(like))))
+        size = slots.literal_value << (words - 1).bit_length()
+        name = f"_warpkit_scratch_{4 * size}"  # one name, one memory, whichever functions use it
+        symbol = builder.module.globals.get(name)
+        if symbol is None:
+            block = ir.ArrayType(I32, size)
+            symbol = cgutils.add_global_variable(builder.module, block, name, SHARED)
+            symbol.linkage = "linkonce_odr"
+            symbol.initializer = ir.Constant(block, ir.Undefined)
+            symbol.align = 16
+        pointer = builder.addrspacecast(symbol, ir.PointerType(ir.IntType(8)), "generic")
+        return _array_at(context, builder, result, pointer, [size])
+
+    return signature(result, slots, types.unliteral(like)), generate
+
+
+register_intrinsic(memory.scratch, _scratch)
+
+
+@intrinsic
+def _words_of(typing_context, value):
+    movable(value, "words_of")
+
+    def generate(context, builder, sig, args):
+        return i32(word_count(context.get_value_type(held(types.unliteral(value)))))
+
+    return signature(types.int32, types.unliteral(value)), generate
+
+
+@overload(memory.words_of, target="cuda")
+def _lower_words_of(value):
+    return lambda value: _words_of(value)
+
+
+def _word_pointers(context, builder, words_type, words, slot, stride, count):
+    """Return the addresses of the words of one slot."""
+    first = element_pointer(context, builder, words_type, words, slot, types.int32)
+    return [builder.gep(first, [builder.mul(stride, i32(k))]) for k in range(count)]
+
+
+@intrinsic
+def _put(typing_context, words, slot, stride, value):
+    movable(value, "put")
+
+    def generate(context, builder, sig, args):
+        parts = to_words(builder, hold(context, builder, sig.args[3], args[3]))
+        pointers = _word_pointers(context, builder, words, args[0], args[1], args[2], len(parts))
+        for pointer, part in zip(pointers, parts, strict=True):
+            builder.store(part, pointer)
+        return context.get_dummy_value()
+
+    return signature(types.void, words, types.int32, types.int32, types.unliteral(value)), generate
+
+
+@overload(memory.put, target="cuda")
+def _lower_put(words, slot, stride, value):
+    return lambda words, slot, stride, value: _put(words, np.int32(slot), np.int32(stride), value)
+
+
+@intrinsic
+def _take(typing_context, words, slot, stride, like):
+    result = movable(like, "take")
+
+    def generate(context, builder, sig, args):
+        target = context.get_value_type(result)
+        pointers = _word_pointers(context, builder, words, args[0], args[1], args[2], word_count(target))
+        return from_words(builder, target, [builder.load(pointer) for pointer in pointers])
+
+    return signature(result, words, types.int32, types.int32, types.unliteral(like)), generate
+
+
+@overload(memory.take, target="cuda")
+def _lower_take(words, slot, stride, like):
+    return lambda words, slot, stride, like: _take(words, np.int32(slot), np.int32(stride), like)

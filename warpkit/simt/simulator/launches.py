@@ -112,11 +112,13 @@ class Launch:
         fiber.team.ready.append(fiber)
 
     def _explain(self, error):
+        self.progress.explain(error)
         if self.running is not None and self.running.launch is self and isinstance(error, Exception):
             error.add_note(f"in {self.running}" + (f", seed {self.seed}" if self.seed or self.exploring else ""))
 
     def _close(self):
         """Unwind threads that were left in the middle, so that their `finally` blocks run now and not at random."""
+        self.progress.close()
         self.closing = True
         for block in self.resident:
             for team in block.warps:
@@ -127,6 +129,5 @@ class Launch:
                         except (Exception, GreenletExit):
                             pass  # a second failure while unwinding would hide the first
         self.resident = []
-        self.progress.close()
 
 

@@ -6,11 +6,11 @@ only the order of two places by bytecode offset.
 """
 
 import linecache
-import sys
-from pathlib import Path as _File
+from os.path import abspath, dirname, sep
 
-LIBRARY = str(_File(__file__).resolve().parents[2]) + "/"
-NUMBA = str(_File(sys.modules["numba"].__file__).resolve().parent) + "/" if "numba" in sys.modules else "\0"
+import numba
+
+LIBRARY = (dirname(dirname(dirname(abspath(__file__)))) + sep, dirname(abspath(numba.__file__)) + sep)
 _paths = {}
 _places = {}
 _canonical = {}
@@ -66,8 +66,7 @@ def is_library(code):
     answer = _library.get(code.co_filename)
     if answer is None:
         name = code.co_filename
-        answer = name.startswith((LIBRARY, NUMBA)) or "/numba_cuda/" in name or name.startswith("<frozen")
-        _library[name] = answer
+        answer = _library[name] = name.startswith(LIBRARY) or f"{sep}numba_cuda{sep}" in name
     return answer
 
 

@@ -68,10 +68,13 @@ class Buffer:
         if fiber is None:
             return
         site = _site(frame)
+        if size != self.unit:
+            bits = (size, bits)  # one of several cells: equal only to a write of the same shape
         for cell in self._cells(offset, size):
             written = self.writes.get(cell)
-            if written is not None and written[0] is not fiber and written[4] != bits and not knows(fiber, *written[:3]):
-                self._race("writes", fiber, site, "wrote", written, offset)
+            if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
+                if written[4] != bits and (written[4] == written[4] or bits == bits):  # two NaNs are equal writes
+                    self._race("writes", fiber, site, "wrote", written, offset)
             for table, verb in ((self.reads, "read"), (self.atomics, "atomically accessed")):
                 others = table.get(cell)
                 if others:
