@@ -97,11 +97,16 @@ class Kind:
         return cuda.jit(device=True)(lambda i: number(i + 1) * scale)
 
     def step(self, factor, plus):
-        """Return the device function of the step: `v * factor + plus`, or `(v & 255) + 1` for integers."""
+        """Return the device function of the step: `v * factor + plus`, or `(v & 255) + 1` for integers.
+
+        For int64 the upper word is mixed in first, else nothing would need it and its shuffles would be dropped.
+        """
         number = self.dtype
         if number is np.float16:
             scale = np.float32(factor)
             return cuda.jit(device=True)(lambda v: scale_half(v, scale))
+        if number is np.int64:
+            return cuda.jit(device=True)(lambda v: ((v ^ (v >> 32)) & 0xFF) + 1)
         if self.exact:
             low, one = number(0xFF), number(1)
             return cuda.jit(device=True)(lambda v: number((v & low) + one))
@@ -119,7 +124,8 @@ class Kind:
             for start in range(0, threads, width):
                 group = start + np.flatnonzero(taking_part[start : start + width])
                 result[group] = call(values[group]) if group.size else values[group]
-            values = (result & 0xFF) + 1 if self.exact else result * factor + plus
+            mixed = result ^ (result >> 32) if self.dtype is np.int64 else result
+            values = (mixed & 0xFF) + 1 if self.exact else result * factor + plus
         return values, taking_part
 
 

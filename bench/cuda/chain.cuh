@@ -29,10 +29,10 @@ template <> inline constexpr const char* name_of<double> = "f64";
 // The cheap step between two dependent calls, the same as in bench/chains.py.
 template <class T> __device__ T scaled(T value, float factor) { return value * T(factor); }
 template <> __device__ int scaled(int value, float) { return (value & 0xff) + 1; }
-template <> __device__ long long scaled(long long value, float) { return (value & 0xff) + 1; }
+template <> __device__ long long scaled(long long value, float) { return ((value ^ (value >> 32)) & 0xff) + 1; }
 template <class T> __device__ T scaled_plus_one(T value, float factor) { return value * T(factor) + T(1); }
-template <> __device__ int scaled_plus_one(int value, float) { return (value & 0xff) + 1; }
-template <> __device__ long long scaled_plus_one(long long value, float) { return (value & 0xff) + 1; }
+template <> __device__ int scaled_plus_one(int value, float factor) { return scaled(value, factor); }
+template <> __device__ long long scaled_plus_one(long long value, float factor) { return scaled(value, factor); }
 
 template <class T> __device__ T first_value(int thread) { return T(thread + 1); }
 template <> __device__ float first_value(int thread) { return (thread + 1) * 0.001f; }
