@@ -110,16 +110,17 @@ def data(name, dtype, count, seed=1):
 def bit_patterns(dtype, count, seed=2):
     """Return arbitrary bit patterns of any fixed-size dtype (NaNs, subnormals and all); bools are 0 or 1.
 
-    Complex numbers hold no signalling NaN: a CPU makes it quiet on any copy.
+    In the simulator no NaN is a signalling one: a CPU makes it quiet on a mere copy, a GPU does not.
     """
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(seed)
     if dtype == np.bool_:
         return rng.random(count) < 0.5
     raw = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
-    if dtype.kind == "c":
-        parts = raw.view(f"f{dtype.itemsize // 2}")
-        parts[np.isnan(parts)] = np.nan
+    if dtype.kind in "fc" and SIMULATOR:
+        parts = raw.view(f"f{dtype.itemsize // (2 if dtype.kind == 'c' else 1)}")
+        bits = parts.view(f"u{parts.itemsize}")
+        bits[np.isnan(parts)] |= {2: 1 << 9, 4: 1 << 22, 8: 1 << 51}[parts.itemsize]
     return raw
 
 
