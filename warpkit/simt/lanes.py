@@ -77,13 +77,19 @@ def shuffle(mask, value, source, width=32):
 
 @operation
 def shuffle_up(mask, value, delta, width=32):
-    """Return (value of the lane `delta` below, True), or (own value, False) where that lies below the group; 0 ≤ delta < 32."""
+    """Return (value of the lane `delta` below, True), or (own value, False) where that lies below the group.
+
+    0 ≤ delta < 32.
+    """
     return _shifted(mask, value, -int(delta), width, "shuffle_up")
 
 
 @operation
 def shuffle_down(mask, value, delta, width=32):
-    """Return (value of the lane `delta` above, True), or (own value, False) where that lies above the group; 0 ≤ delta < 32."""
+    """Return (value of the lane `delta` above, True), or (own value, False) where that lies above the group.
+
+    0 ≤ delta < 32.
+    """
     return _shifted(mask, value, int(delta), width, "shuffle_down")
 
 

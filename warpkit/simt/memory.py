@@ -122,7 +122,7 @@ def store_vector(items, at, target, index, nbytes):
 
 @operation
 def scratch(slots, like):
-    """Return the block's scratch for `slots` (compile-time) values of the type of `like`: 32-bit words, not initialised.
+    """Return the block's scratch for `slots` (compile-time) values like `like`: 32-bit words, not initialised.
 
     One memory per size in the whole kernel, shared by everything that asks for it: whoever uses it ends with a barrier.
     The size is slots × the words of a value, rounded up to a power of two, × 4 bytes.

@@ -87,7 +87,7 @@ def _orders(a, b):
     return a < b or (a == b and (bits_of(a) >= bits_of(b)))
 
 
-# What Python and NumPy call them; values computed by numba's own (math.hypot, a user's function, …) are called as they are.
+# What Python and NumPy call them; any other function (math.hypot, a user's own) is called as it is.
 ALIASES: dict[Any, Callable[..., Any]] = {
     operator.add: add,
     operator.mul: mul,

@@ -15,7 +15,7 @@ def check_operand(op: Any, kind: Kind, where: str) -> None:
     name, families = op.__name__, {leaf.family for leaf in kind.leaves}
     if not kind.is_flat:
         refuse(
-            f"{where}: {name} is not defined on {kind.name}; pass numbers, vectors or flat tuples, or your own operator."
+            f"{where}: {name} is not defined on {kind.name}; pass numbers, vectors, flat tuples, or your own operator."
         )
     if op in _BITWISE and families & {"float", "complex"}:
         refuse(f"{where}: {name} needs integers, not {kind.name}; view the bits as an integer first.")

@@ -53,7 +53,7 @@ def last_of(part, reverse):
 
 @device_function()
 def chain_reduce(value, op, members, part, rounds):
-    """Reduce `value` over the lanes of `part`; all of `members` call and get the result, own value for an empty part."""
+    """Reduce `value` over the lanes of `part`; all of `members` call and get it, their own value for an empty part."""
     total = chain_inclusive(value, op, members, part, rounds, False)
     last = highest_bit(part)
     return shuffle(members, total, last if last >= 0 else lane_id())

@@ -35,7 +35,8 @@ def warp_match_any(value, mask=None, width=32):
 def warp_match_all(value, mask=None, width=32):
     """Return whether `value` has the same bits in all participating lanes of the logical warp.
 
-    Called by, args: as `warp_match_any`.  Returns: bool, the same in all.  Cost: one shuffle per 32-bit word, one ballot.
+    Called by: as `warp_match_any`.  Args: value: anything that moves; bits are compared.
+    Returns: bool, the same in all of them.  Cost: one shuffle per 32-bit word, one ballot.
     """
     members = participants(mask)
     group = in_group(members, width)
@@ -53,11 +54,11 @@ def warp_multi_prefix_sum(value, key, mask=None, width=32):
     """Sum `value` of the earlier participating lanes that have the same `key` (exclusive); 0 in the first of each key.
 
     Called by: as `warp_match_any`.
-    Args: value: any integer, float or complex, vectors and flat tuples of them.  key: anything that moves; bits compared.
+    Args: value: any integer, float or complex, vectors, flat tuples of them.  key: anything that moves; bits compared.
     Returns: type of `value`.
     Storage: none.  Order: lane order.  Deterministic.
-    Cost: one match per 32-bit word of the key; per word of the value log2(width) + 1 shuffles, and log2(width) − 1 for the
-    pointers.
+    Cost: one match per 32-bit word of the key; per word of the value log2(width) + 1 shuffles, and log2(width) − 1 for
+    the pointers.
     Example: keys a b a a, values 1 2 3 4 -> 0 0 1 4.
     """
     members = participants(mask)
@@ -75,8 +76,8 @@ def _check_multi_reduce(value: Kind, key: Kind, op: Kind, mask: Kind, width: Kin
 def warp_multi_reduce(value, key, op, mask=None, width=32):
     """Reduce `value` over the participating lanes that have the same `key`, in lane order.
 
-    Called by, cost: as `warp_multi_prefix_sum`.
-    Args: op: associative (earlier, later) -> combined.
+    Called by: as `warp_match_any`.  Cost: as `warp_multi_prefix_sum`.
+    Args: value: any number, vector or tuple.  key: anything that moves.  op: associative (earlier, later) -> combined.
     Returns: the total of the caller's key, type of `value`, the same bits in all its lanes.
     Example: keys a b a a, values 1 2 3 4, add -> 8 2 8 8.
     """

@@ -15,7 +15,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32)
 
 @device_function()
 def participants(mask):
-    """Return the uint32 mask of the lanes that take part: `mask`, or without it the lanes that execute this together."""
+    """Return the uint32 mask of who takes part: `mask`, or without it the lanes that execute this together."""
     return active_mask() if mask is None else as_mask(mask)
 
 

@@ -11,33 +11,38 @@ from .participants import check_mask, participants
 
 @device_function()
 def warp_lane_count():
-    """Return how many lanes a warp has: int32 32, in the last, partial warp of a block too."""
+    """Return how many lanes a warp has.
+
+    Called by: any thread.  Returns: int32 32, in the last, partial warp of a block too.
+    """
     return cast_like(lane_id(), 32)
 
 
 @device_function()
 def warp_lane_id():
-    """Return this thread's lane, int32 0…31: its linear index in the block (x fastest) modulo 32.
+    """Return this thread's lane: its linear index in the block (x fastest) modulo 32.
 
-    Called by: any thread.  Cost: one special register.     Example: block (8, 8): thread (3, 4) -> 3.
+    Called by: any thread.  Returns: int32 0…31.  Cost: one special register.
+    Example: block (8, 8): thread (3, 4) -> 3.
     """
     return lane_id()
 
 
 @device_function()
 def warp_id():
-    """Return the number of this thread's warp in its block, int32: its linear index (x fastest) divided by 32.
+    """Return the number of this thread's warp in its block: its linear index (x fastest) divided by 32.
 
-    Called by: any thread.     Example: block (8, 8): thread (3, 4) -> 1.
+    Called by: any thread.  Returns: int32.     Example: block (8, 8): thread (3, 4) -> 1.
     """
     return cast_like(lane_id(), thread_index() >> 5)
 
 
 @device_function()
 def warp_active_mask():
-    """Return the lanes that execute this call together, uint32, bit k for lane k.
+    """Return the lanes that execute this call together.
 
     Called by: any set of lanes.
+    Returns: uint32, bit k for lane k.
     Order: what the hardware decides. In branches and after an early return it is what one expects; in a loop with a
     different trip count per lane the compiler may have split lanes that a reader thinks together: pass explicit masks.
     Cost: one instruction.
@@ -47,31 +52,46 @@ def warp_active_mask():
 
 @device_function()
 def warp_lane_mask_lt():
-    """Return the mask of the lanes lower than this one, uint32."""
+    """Return the mask of the lanes lower than this one.
+
+    Called by: any thread.  Returns: uint32, bit k for lane k.     Example: lane 3 -> 0b0111.
+    """
     return lanes_below()
 
 
 @device_function()
 def warp_lane_mask_le():
-    """Return the mask of the lanes up to this one, uint32."""
+    """Return the mask of this lane and those lower.
+
+    Called by: any thread.  Returns: uint32, bit k for lane k.     Example: lane 3 -> 0b1111.
+    """
     return as_mask(lanes_below() * 2 + 1)
 
 
 @device_function()
 def warp_lane_mask_eq():
-    """Return the mask of this lane alone, uint32."""
+    """Return the mask of this lane alone.
+
+    Called by: any thread.  Returns: uint32, bit k for lane k.     Example: lane 3 -> 0b1000.
+    """
     return as_mask(lanes_below() + 1)
 
 
 @device_function()
 def warp_lane_mask_ge():
-    """Return the mask of the lanes from this one on, uint32."""
+    """Return the mask of this lane and those higher.
+
+    Called by: any thread.  Returns: uint32, bit k for lane k.     Example: lane 3 -> 0xFFFFFFF8.
+    """
     return as_mask(~lanes_below())
 
 
 @device_function()
 def warp_lane_mask_gt():
-    """Return the mask of the lanes higher than this one, uint32."""
+    """Return the mask of the lanes higher than this one.
+
+    Called by: any thread.  Returns: uint32, bit k for lane k.     Example: lane 3 -> 0xFFFFFFF0.
+    """
     return as_mask(~(lanes_below() * 2 + 1))
 
 
@@ -84,9 +104,10 @@ def _check_mask(name):
 
 @device_function(_check_mask("warp_first_active_lane"))
 def warp_first_active_lane(mask=None):
-    """Return the lowest participating lane, int32.
+    """Return the lowest participating lane.
 
     Called by: the lanes of `mask`; without it any set of lanes, those that execute the call together.
+    Returns: int32, the same in all of them.
     Storage: none.  Cost: two instructions.     Example: lanes 5, 6, 9 call -> 5.
     """
     return lowest_bit(participants(mask))
@@ -94,7 +115,10 @@ def warp_first_active_lane(mask=None):
 
 @device_function(_check_mask("warp_is_first_active_lane"))
 def warp_is_first_active_lane(mask=None):
-    """Return whether this is the lowest participating lane: true in exactly one. See `warp_first_active_lane`."""
+    """Return whether this is the lowest participating lane. See `warp_first_active_lane` for callers.
+
+    Returns: bool, True in exactly one participant.     Example: lanes 5, 6, 9 call -> True in lane 5.
+    """
     return lowest_bit(participants(mask)) == lane_id()
 
 
@@ -117,7 +141,11 @@ def _check_warp_size(n: Kind) -> None:
 
 @device_function(_check_warp_size, constants=("n",))
 def set_warp_size(n):
-    """Accept 32, the size of a CUDA warp; anything else is refused and points to `width=`."""
+    """Accept 32, the size of a CUDA warp.
+
+    Called by: any thread.  Args: n: a compile-time integer.  Returns: nothing.  Cost: none.
+    Errors: Refused for any other size, pointing to the `width=` of the collectives.
+    """
 
 
 def compute_warp_size(device: object = None) -> int:

@@ -26,8 +26,8 @@ def warp_reduce(value, op, mask=None, width=32):
     Storage: none.
     Order: lane order; `op` need not be commutative. Deterministic.
     Cost: per 32-bit word of the value, log2(width) shuffles with a full mask; otherwise log2(width) + 1 and
-    log2(width) − 1 for the pointers (10 for 32 lanes). One redux instead, with any mask, for integers of at most 32 bits
-    (add, minimum, maximum, bit operators) and float16/bfloat16/float32 (minimum, maximum), width 32, sm_80+.
+    log2(width) − 1 for the pointers (10 for 32 lanes). One redux instead, with any mask, for integers of at most
+    32 bits (add, minimum, maximum, bit operators) and floats of at most 32 (minimum, maximum), width 32, sm_80+.
     Errors: Refused for a record, a width that is not a constant, a built-in `op` not defined on the type.
     Source: Hillis & Steele 1986.     Example: lanes 0…31 hold 0…31, add -> 496 in every lane.
     """
@@ -88,7 +88,7 @@ def warp_active_max(value, mask=None, width=32):
 
 @device_function(_check_named("warp_active_bit_and", bit_and), constants=("width",))
 def warp_active_bit_and(value, mask=None, width=32):
-    """Return the bits that are set in `value` of every participating lane. See `warp_reduce`.
+    """Return the bits that are set in `value` of every participating lane. See `warp_reduce` for callers and cost.
 
     Args: value: bool or any integer, vectors and flat tuples of them per component.
     Returns: the conjunction, type of `value`, in every participant.
@@ -99,7 +99,7 @@ def warp_active_bit_and(value, mask=None, width=32):
 
 @device_function(_check_named("warp_active_bit_or", bit_or), constants=("width",))
 def warp_active_bit_or(value, mask=None, width=32):
-    """Return the bits that are set in `value` of some participating lane. See `warp_reduce`.
+    """Return the bits that are set in `value` of some participating lane. See `warp_reduce` for callers and cost.
 
     Args: value: bool or any integer, vectors and flat tuples of them per component.
     Returns: the disjunction, type of `value`, in every participant.
@@ -110,8 +110,9 @@ def warp_active_bit_or(value, mask=None, width=32):
 
 @device_function(_check_named("warp_active_bit_xor", bit_xor), constants=("width",))
 def warp_active_bit_xor(value, mask=None, width=32):
-    """Return the bits that are set in `value` of an odd number of participating lanes. See `warp_reduce`.
+    """Return the bits that are set in `value` of an odd number of participating lanes.
 
+    See `warp_reduce` for callers and cost.
     Args: value: bool or any integer, vectors and flat tuples of them per component.
     Returns: the exclusive disjunction, type of `value`, in every participant.
     Example: lanes 0, 1, 6 call with 2, 3, 5 -> 4 in each of them.

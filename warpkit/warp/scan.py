@@ -22,8 +22,8 @@ def warp_inclusive_scan(value, op, reverse=False, mask=None, width=32):
 
     Called by: the lanes of `mask`, all of them; without it any set of lanes, those that execute the call together.
     Args: value: this lane's value; any number, vector or tuple.  op: associative (earlier, later) -> combined.
-    reverse: scan from the last lane down, so that "earlier" is the higher lane (the scan of the reversed lanes, reversed).
-    width: lanes of a logical warp, a compile-time power of two ≤ 32; each logical warp scans on its own.
+    reverse: scan from the last lane down, so that "earlier" is the higher lane (the scan of the reversed lanes,
+    reversed).  width: lanes of a logical warp, a compile-time power of two ≤ 32; each logical warp scans on its own.
     Returns: the inclusive scan, type of `value`.
     Storage: none.
     Order: lane order; `op` need not be commutative. Deterministic.
@@ -77,9 +77,10 @@ def _check_named(name, op):
 
 @device_function(_check_named("warp_prefix_sum", add), constants=("width",))
 def warp_prefix_sum(value, mask=None, width=32):
-    """Sum `value` of all earlier participating lanes (exclusive); 0 in the first. See `warp_exclusive_scan`.
+    """Sum `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan` for callers and cost.
 
     Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Returns: the sum, type of `value`; 0 in the first participant.
     Example: lanes 0, 1, 6 call with 2, 3, 5 -> 0, 2, 5.
     """
     return prefix_from_identity(value, add, mask, width)
@@ -87,9 +88,10 @@ def warp_prefix_sum(value, mask=None, width=32):
 
 @device_function(_check_named("warp_prefix_product", mul), constants=("width",))
 def warp_prefix_product(value, mask=None, width=32):
-    """Multiply `value` of all earlier participating lanes (exclusive); 1 in the first. See `warp_exclusive_scan`.
+    """Multiply `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan` for callers and cost.
 
     Args: value: any number, vectors and flat tuples of them per component.
+    Returns: the product, type of `value`; 1 in the first participant.
     Example: lanes 0, 1, 6 call with 2, 3, 5 -> 1, 2, 6.
     """
     return prefix_from_identity(value, mul, mask, width)
@@ -97,8 +99,9 @@ def warp_prefix_product(value, mask=None, width=32):
 
 @device_function(_check_named("warp_prefix_min", minimum), constants=("width",))
 def warp_prefix_min(value, mask=None, width=32):
-    """Return the smallest `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan`.
+    """Return the smallest `value` of all earlier participating lanes. See `warp_exclusive_scan` for callers and cost.
 
+    Args: value: bool, any integer or float, vectors and flat tuples of them per component; not complex.
     Returns: NaN if any is NaN; in the first participant the largest value of the type (floats: inf).
     """
     return prefix_from_identity(value, minimum, mask, width)
@@ -106,8 +109,9 @@ def warp_prefix_min(value, mask=None, width=32):
 
 @device_function(_check_named("warp_prefix_max", maximum), constants=("width",))
 def warp_prefix_max(value, mask=None, width=32):
-    """Return the largest `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan`.
+    """Return the largest `value` of all earlier participating lanes. See `warp_exclusive_scan` for callers and cost.
 
+    Args: value: bool, any integer or float, vectors and flat tuples of them per component; not complex.
     Returns: NaN if any is NaN; in the first participant the smallest value of the type (floats: −inf).
     """
     return prefix_from_identity(value, maximum, mask, width)
@@ -115,9 +119,10 @@ def warp_prefix_max(value, mask=None, width=32):
 
 @device_function(_check_named("warp_inclusive_sum", add), constants=("width",))
 def warp_inclusive_sum(value, mask=None, width=32):
-    """Sum `value` of this and all earlier participating lanes. See `warp_inclusive_scan`.
+    """Sum `value` of this and all earlier participating lanes. See `warp_inclusive_scan` for callers and cost.
 
     Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Returns: the sum, type of `value`.
     Example: lanes 0, 1, 6 call with 2, 3, 5 -> 2, 5, 10.
     """
     return warp_inclusive_scan(value, add, False, mask, width)
@@ -125,8 +130,10 @@ def warp_inclusive_sum(value, mask=None, width=32):
 
 @device_function(_check_named("warp_inclusive_product", mul), constants=("width",))
 def warp_inclusive_product(value, mask=None, width=32):
-    """Multiply `value` of this and all earlier participating lanes. See `warp_inclusive_scan`.
+    """Multiply `value` of this and all earlier participating lanes. See `warp_inclusive_scan` for callers and cost.
 
+    Args: value: any number, vectors and flat tuples of them per component.
+    Returns: the product, type of `value`.
     Example: lanes 0, 1, 6 call with 2, 3, 5 -> 2, 6, 30.
     """
     return warp_inclusive_scan(value, mul, False, mask, width)
@@ -134,18 +141,24 @@ def warp_inclusive_product(value, mask=None, width=32):
 
 @device_function(_check_named("warp_inclusive_min", minimum), constants=("width",))
 def warp_inclusive_min(value, mask=None, width=32):
-    """Return the smallest `value` of this and all earlier participating lanes; NaN if any is NaN.
+    """Return the smallest `value` of this and all earlier participating lanes.
 
-    See `warp_inclusive_scan`.     Example: lanes 0, 1, 6 call with 3, 2, 5 -> 3, 2, 2.
+    See `warp_inclusive_scan` for callers and cost.
+    Args: value: bool, any integer or float, vectors and flat tuples of them per component; not complex.
+    Returns: the minimum, type of `value`; NaN if any is NaN; −0.0 is below +0.0.
+    Example: lanes 0, 1, 6 call with 3, 2, 5 -> 3, 2, 2.
     """
     return warp_inclusive_scan(value, minimum, False, mask, width)
 
 
 @device_function(_check_named("warp_inclusive_max", maximum), constants=("width",))
 def warp_inclusive_max(value, mask=None, width=32):
-    """Return the largest `value` of this and all earlier participating lanes; NaN if any is NaN.
+    """Return the largest `value` of this and all earlier participating lanes.
 
-    See `warp_inclusive_scan`.     Example: lanes 0, 1, 6 call with 3, 2, 5 -> 3, 3, 5.
+    See `warp_inclusive_scan` for callers and cost.
+    Args: value: bool, any integer or float, vectors and flat tuples of them per component; not complex.
+    Returns: the maximum, type of `value`; NaN if any is NaN; −0.0 is below +0.0.
+    Example: lanes 0, 1, 6 call with 3, 2, 5 -> 3, 3, 5.
     """
     return warp_inclusive_scan(value, maximum, False, mask, width)
 

@@ -53,7 +53,8 @@ def warp_segmented_reduce(value, head, op, mask=None, width=32):
 def warp_tail_segmented_reduce(value, tail, op, mask=None, width=32):
     """Reduce `value` over each segment of participating lanes; a true `tail` ends one, as does the last participant.
 
-    Called by, args, returns, cost: as `warp_segmented_reduce`.
+    Called by: as `warp_segmented_reduce`, as are arguments and cost.
+    Returns: the total of the caller's segment, type of `value`, the same bits in all its lanes.
     Example: tails at lanes 2 and 4, lanes 0…4 hold 1, add -> 3 3 3 2 2.
     """
     members = participants(mask)
@@ -79,5 +80,10 @@ def _check_segmented_sum(value: Kind, head: Kind, mask: Kind, width: Kind) -> No
 
 @device_function(_check_segmented_sum, constants=("width",))
 def warp_segmented_sum(value, head, mask=None, width=32):
-    """Sum `value` over each segment of participating lanes; a true `head` starts one. See `warp_segmented_reduce`."""
+    """Sum `value` over each segment of participating lanes; a true `head` starts one.
+
+    See `warp_segmented_reduce` for callers and cost.
+    Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Returns: the sum of the caller's segment, type of `value`, in all its lanes.
+    """
     return warp_segmented_reduce(value, head, add, mask, width)

@@ -59,7 +59,8 @@ def lane_number(lane, width):
 def warp_read_first_active_lane(value, mask=None, width=32):
     """Return `value` of the lowest participating lane of the caller's logical warp.
 
-    Called by, args, cost: as `warp_read_lane`.     Example: lanes 5, 6, 9 call with their lane -> 5 in each of them.
+    Called by: as `warp_read_lane`.  Args: value: anything that moves.  Returns: the value.  Cost: as `warp_read_lane`.
+    Example: lanes 5, 6, 9 call with their lane -> 5 in each of them.
     """
     members = participants(mask)
     return shuffle(members, hold(value), lowest_bit(in_group(members, width)))
@@ -67,7 +68,7 @@ def warp_read_first_active_lane(value, mask=None, width=32):
 
 @device_function()
 def take(value, source, inside, fill, members):
-    """Return `value` of lane `source` where that is `inside` the logical warp and takes part, else `fill` or own value."""
+    """Return `value` of lane `source` if that is `inside` the logical warp and takes part, else `fill` or own value."""
     lane = lane_id()
     there = inside and ((members >> source) & 1) != 0
     moved = shuffle(members, value, source if there else lane)
@@ -93,7 +94,7 @@ def warp_shuffle_up(value, delta, fill=None, mask=None, width=32):
 
     Called by: the lanes of `mask`, all of them; without it any set of lanes, those that execute the call together.
     Args: value: anything that moves.  delta: any run-time integer, negative (reads above) and ≥ 32 included; may differ
-    between lanes.  fill: what a lane gets whose source is outside its logical warp or does not take part; None: its own.
+    between lanes.  fill: what a lane gets whose source is outside its logical warp or absent; None: its own value.
     Returns: the value, type of `value`.
     Storage: none.  Cost: one shuffle per 32-bit word.
     Example: delta 1, fill −7 -> lane 0 gets −7, lane k the value of lane k − 1.
@@ -103,8 +104,9 @@ def warp_shuffle_up(value, delta, fill=None, mask=None, width=32):
 
 @device_function(_check_filled("warp_shuffle_down", "delta"), constants=("width",))
 def warp_shuffle_down(value, delta, fill=None, mask=None, width=32):
-    """Return `value` of the lane `delta` above this one. See `warp_shuffle_up`.
+    """Return `value` of the lane `delta` above this one. See `warp_shuffle_up` for callers, arguments and cost.
 
+    Returns: the value, type of `value`; `fill` or the own one without a source.
     Example: delta 1, fill −7 -> lane 31 gets −7, lane k the value of lane k + 1.
     """
     return shifted(value, delta, fill, mask, width)
@@ -112,9 +114,11 @@ def warp_shuffle_down(value, delta, fill=None, mask=None, width=32):
 
 @device_function(_check_filled("warp_shuffle_xor", "lane_mask"), constants=("width",))
 def warp_shuffle_xor(value, lane_mask, fill=None, mask=None, width=32):
-    """Return `value` of the lane whose logical number is this lane's xor `lane_mask`. See `warp_shuffle_up`.
+    """Return `value` of the lane whose logical number is this lane's xor `lane_mask`.
 
+    See `warp_shuffle_up` for callers, fill and cost.
     Args: lane_mask: any run-time integer; from `width` on (or negative) the source is outside the logical warp.
+    Returns: the value, type of `value`; `fill` or the own one without a source.
     Example: lane_mask 1 -> neighbours swap.
     """
     members = participants(mask)
@@ -126,9 +130,10 @@ def warp_shuffle_xor(value, lane_mask, fill=None, mask=None, width=32):
 
 @device_function(_check_operand("warp_rotate", "delta"), constants=("width",))
 def warp_rotate(value, delta, mask=None, width=32):
-    """Return `value` of logical lane (this lane + `delta`) modulo `width`; own value if that lane does not take part.
+    """Return `value` of logical lane (this lane + `delta`) modulo `width`. See `warp_shuffle_up` for callers and cost.
 
-    Called by, args, cost: as `warp_shuffle_up`.     Example: delta 1 -> lane 31 gets the value of lane 0.
+    Args: delta: any run-time integer.  Returns: the value; the own one if that lane does not take part.
+    Example: delta 1 -> lane 31 gets the value of lane 0.
     """
     lane = lane_id()
     source = cast_like(lane, (lane & ~(width - 1)) | ((lane + delta) & (width - 1)))

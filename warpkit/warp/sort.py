@@ -34,7 +34,7 @@ def warp_sort(value, mask=None, width=32):
     """Sort `value` over the participating lanes of each logical warp, ascending: the lowest lane gets the smallest.
 
     Called by: the lanes of `mask`, all of them; without it any set of lanes, those that execute the call together.
-    Args: value: bool, any integer or float; NaN sorts last.  width: lanes of a logical warp, a compile-time power of two.
+    Args: value: bool, any integer or float; NaN sorts last.  width: lanes of a logical warp, a power of two.
     Returns: the sorted value of this lane's rank among the participants, type of `value`.
     Storage: none.  Order: ascending.  Deterministic.
     Cost: n(n + 1)/2 rounds for n = log2(width), one shuffle per 32-bit word of the key and one of its origin each.
@@ -48,7 +48,7 @@ def warp_sort(value, mask=None, width=32):
 def warp_sort_pairs(key, value, mask=None, width=32):
     """Sort (key, value) pairs by `key` over the participating lanes of each logical warp, ascending and stable.
 
-    Called by, cost: as `warp_sort`, and one shuffle per 32-bit word of the value.
+    Called by: as `warp_sort`.  Cost: as `warp_sort`, and one shuffle per 32-bit word of the value.
     Args: key: bool, any integer or float; NaN sorts last.  value: anything that moves.
     Returns: (key, value) of this lane's rank; pairs with equal keys keep their order.
     Example: lanes 0, 1, 6 call with (5, a), (2, b), (2, c) -> (2, b), (2, c), (5, a).

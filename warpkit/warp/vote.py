@@ -32,7 +32,7 @@ def warp_active_bit_mask(pred, mask=None, width=32):
 
 @device_function(_check_vote("warp_active_count_bits"), constants=("width",))
 def warp_active_count_bits(pred, mask=None, width=32):
-    """Count the participating lanes with a true `pred`. See `warp_active_bit_mask`.
+    """Count the participating lanes with a true `pred`. See `warp_active_bit_mask` for callers.
 
     Returns: int32.  Cost: 1 ballot.     Example: lanes 0, 1, 6 call with lane > 0 -> 2 in each of them.
     """
@@ -41,7 +41,7 @@ def warp_active_count_bits(pred, mask=None, width=32):
 
 @device_function(_check_vote("warp_active_any"), constants=("width",))
 def warp_active_any(pred, mask=None, width=32):
-    """Return whether some participating lane has a true `pred`. See `warp_active_bit_mask`.
+    """Return whether some participating lane has a true `pred`. See `warp_active_bit_mask` for callers.
 
     Returns: bool.  Cost: 1 ballot.     Example: lanes 0, 1, 6 call with lane > 1 -> True in each of them.
     """
@@ -50,7 +50,7 @@ def warp_active_any(pred, mask=None, width=32):
 
 @device_function(_check_vote("warp_active_all"), constants=("width",))
 def warp_active_all(pred, mask=None, width=32):
-    """Return whether every participating lane has a true `pred`. See `warp_active_bit_mask`.
+    """Return whether every participating lane has a true `pred`. See `warp_active_bit_mask` for callers.
 
     Returns: bool.  Cost: 1 ballot.     Example: lanes 0, 1, 6 call with lane > 1 -> False in each of them.
     """
@@ -71,7 +71,7 @@ def warp_active_all_equal(value, mask=None, width=32):
 
     Called by: as `warp_active_bit_mask`.
     Args: value: any number, vector or tuple.
-    Returns: bool; for a vector or tuple a flat tuple with one bool per component. A NaN equals nothing, itself included.
+    Returns: bool; for a vector or tuple a flat tuple with one bool per component. NaN equals nothing, not even itself.
     Storage: none.  Cost: one shuffle per 32-bit word and one ballot per component.
     Example: lanes 0, 1, 6 call with 42 -> True; with lane & 1 -> False.
     """

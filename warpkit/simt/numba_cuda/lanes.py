@@ -4,7 +4,6 @@ Shuffles, votes and matches go through NVVM's own operations, which the optimise
 marked convergent so that no branch is moved across it.
 """
 
-
 import numpy as np
 from llvmlite import ir
 from numba import cuda

@@ -60,7 +60,7 @@ def _element_type(name, dtype):
     element = vector or parse_dtype(dtype)
     if element is None:
         refuse(
-            f"{name}: dtype must be a NumPy type, a record dtype, a CUDA vector type or a tuple of them, not {dtype}."
+            f"{name}: dtype must be a NumPy type, a record dtype, a vector type or a tuple of them, not {dtype}."
         )
     return element
 

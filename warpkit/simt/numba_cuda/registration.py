@@ -33,8 +33,8 @@ def register_overload(public, function, check, constants) -> None:
 def register_intrinsic(public, define) -> None:
     """Make `public` itself an intrinsic, generated where it is called.
 
-    For what returns memory: an overload is compiled once per types, so that two calls would share one array, and may not
-    return an array at all. `define` gets the typing context and the argument types, literals first.
+    For what returns memory: an overload is compiled once per types, so that two calls would share one array, and may
+    not return an array at all. `define` gets the typing context and the argument types, literals first.
     """
     template = make_intrinsic_template(public, define, public.__name__, prefer_literal=True, kwargs={"target": "cuda"})
     infer(template)

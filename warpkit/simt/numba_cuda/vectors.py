@@ -19,7 +19,7 @@ def _check(name, items, source, nbytes) -> None:
     arrays = [t for t in (items, source) if isinstance(t, types.Array) and t.ndim == 1]
     if len(arrays) < 2 or items.dtype != source.dtype:
         refuse(
-            f"{name}: needs two one-dimensional arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}."
+            f"{name}: needs two 1-D arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}."
         )
     if source.layout != "C":
         refuse(f"{name}: needs a contiguous array; copy the strided one first.")
@@ -72,7 +72,7 @@ def _store_vector(typing_context, items, at, target, index, nbytes):
     width = nbytes.literal_value
 
     def generate(context, builder, sig, args):
-        element, size, count = _geometry(context, "store_vector", target.dtype, width)
+        _, size, count = _geometry(context, "store_vector", target.dtype, width)
         near = element_pointer(context, builder, items, args[0], args[1], at)
         words = [i32(0)] * max(1, width // 4)
         for k in range(count):
