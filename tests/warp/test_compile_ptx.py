@@ -15,6 +15,7 @@ from tests.ptx import assert_register_only, count
 from . import kernels, operators
 from .kinds import COMPOUND, FLAT, INT_PAIR, MATRIX
 from .literal import NUMBA
+from .matrix import label
 
 HERE = pathlib.Path(__file__).parent
 for module in sorted(HERE.glob("test_*.py")):
@@ -111,7 +112,7 @@ def test_n06_kernels_of_compound_values_compile(compile_ptx, kind):
         assert_register_only(ptx)
 
 
-@pytest.mark.parametrize(("kind", "op"), [(INT_PAIR, operators.affine), (MATRIX, operators.matmul2)], ids=str)
+@pytest.mark.parametrize(("kind", "op"), [(INT_PAIR, operators.affine), (MATRIX, operators.matmul2)], ids=label)
 def test_n06_kernels_of_tuple_operators_compile(compile_ptx, kind, op):
     for function in (wk.warp_reduce, wk.warp_inclusive_scan):
         ptx = compile_ptx(
