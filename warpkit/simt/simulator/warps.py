@@ -65,6 +65,8 @@ class Warp:
 
     def release(self):
         """Let complete groups go on; when no lane can run, the earliest group without a mask; else find the fault."""
+        if len(self.groups) > 1:
+            self._compare_masks()
         for key, group in list(self.groups.items()):
             if group.mask is not None and self._complete(group):
                 del self.groups[key]
@@ -100,6 +102,20 @@ class Warp:
             needed &= ((1 << self.size) - 1) & ~self.exited
         return len(group.lanes) == needed.bit_count()
 
+    def _compare_masks(self):
+        """Fault when a lane that a waiting group names has come to the same call with another mask."""
+        masked = [(place, group) for (place, mask), group in self.groups.items() if mask is not None]
+        for place, group in masked:
+            for other_place, other in masked:
+                if place == other_place and other is not group:
+                    odd = next((fiber for fiber in other.lanes if group.mask >> fiber.lane & 1), None)
+                    if odd is not None:
+                        come = sorted(fiber.lane for fiber in group.lanes)
+                        why = f"lane {odd.lane} came with mask 0x{other.mask:08x}, the masks disagree; lanes {come} wait at"
+                        fault = LaneFault(f"{self._title(group)}: {why} {describe(group.lanes[0].path.site)}")
+                        self.throw(group.lanes[0], fault)
+                        return
+
     def _resolve(self, group):
         lanes = group.lanes
         lanes.sort(key=_lane)
@@ -131,11 +147,6 @@ class Warp:
         come = {fiber.lane for fiber in group.lanes}
         missing = [lane for lane in range(32) if group.mask >> lane & 1 and lane not in come]
         here = f"lanes {sorted(come)} wait at {describe(group.lanes[0].path.site)}"
-        for lane in missing:
-            fiber = self.threads[lane] if lane < self.size else None
-            other = fiber.waiting if fiber is not None and not fiber.dead else None
-            if isinstance(other, Group) and other.mask is not None and fiber.path.place == group.lanes[0].path.place:
-                return f"{self._title(group)}: lane {lane} came with mask 0x{other.mask:08x}, the masks disagree; {here}"
         return f"{self._title(group)}: lane {missing[0]} never comes, it {self._doing(missing[0])}; {here}"
 
     def _doing(self, lane):
