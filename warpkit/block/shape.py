@@ -1,0 +1,53 @@
+"""What a block looks like from one of its threads: warps, the lanes that exist, the checks that collectives share."""
+
+from ..simt.kinds import Kind
+from ..simt.lanes import as_mask, block_size, lane_id, thread_index
+from ..simt.machine import device_function
+from ..simt.refusals import refuse
+from ..simt.types import cast_like
+from ..warp.participants import FULL_MASK
+
+
+@device_function()
+def warp_number():
+    """Return the number of this thread's warp in its block, int32."""
+    return cast_like(lane_id(), thread_index() >> 5)
+
+
+@device_function()
+def warps_of(threads):
+    """Return how many warps hold `threads` threads, int32."""
+    return cast_like(lane_id(), (threads + 31) >> 5)
+
+
+@device_function()
+def lanes_of(count):
+    """Return how many of the block's first `count` threads are in this thread's warp, int32 0…32."""
+    return cast_like(lane_id(), max(min(count - (thread_index() & ~31), 32), 0))
+
+
+@device_function()
+def existing_lanes():
+    """Return the mask of the lanes that this thread's warp has: all, except in a partial last warp."""
+    count = lanes_of(block_size())
+    return as_mask(FULL_MASK if count == 32 else (1 << count) - 1)
+
+
+@device_function()
+def valid_threads(num_valid):
+    """Return how many threads of the block contribute, int32: `num_valid` within 0…block size, None for all."""
+    if num_valid is None:
+        return block_size()
+    return cast_like(lane_id(), max(min(num_valid, block_size()), 0))
+
+
+def check_count(name: str, num_valid: Kind) -> None:
+    """Refuse a `num_valid` that is no integer."""
+    if num_valid.family != "none" and not num_valid.is_integer:
+        refuse(f"{name}: num_valid must be an integer, not {num_valid.name}.")
+
+
+def check_init(name: str, value: Kind, init: Kind) -> None:
+    """Refuse an `init` that cannot stand for a value."""
+    if init.family in ("none", "function", "array", "other"):
+        refuse(f"{name}: init must be a value like {value.name}, not {init.name}.")
