@@ -1,0 +1,42 @@
+"""Bits: counting, highest, lowest, reversing, on both machines."""
+
+import numpy as np
+import pytest
+
+from tests.simt.waist import kernel
+from warpkit.simt import bits
+
+EDGES = [0, 1, 2, 3, 0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFF0000, 0x00010000, 0xAAAAAAAA]
+WORDS = np.array(EDGES + [int(w) for w in np.random.default_rng(1).integers(0, 1 << 32, 54)], np.uint32)
+
+
+@kernel("uint32", "int32", "uint32")
+def every_operation(x, places, turned):
+    """Count, highest, lowest, reverse."""
+    for i in range(x.size):
+        places[3 * i] = bits.popcount(x[i])
+        places[3 * i + 1] = bits.highest_bit(x[i])
+        places[3 * i + 2] = bits.lowest_bit(x[i])
+        turned[i] = bits.reverse_bits(x[i])
+
+
+@kernel("uint32", "int32", "uint32")
+def every_operation_on_the_rest(x, places, turned):
+    """The same of ~x, which has 64 bits in Numba: its low 32 count."""
+    for i in range(x.size):
+        places[3 * i] = bits.popcount(~x[i])
+        places[3 * i + 1] = bits.highest_bit(~x[i])
+        places[3 * i + 2] = bits.lowest_bit(~x[i])
+        turned[i] = bits.reverse_bits(~x[i])
+
+
+@pytest.mark.parametrize(("run", "flip"), [(every_operation, 0), (every_operation_on_the_rest, 0xFFFFFFFF)])
+def test_bits_of_a_word(run, flip):
+    places, turned = np.zeros((len(WORDS), 3), np.int32), np.zeros(len(WORDS), np.uint32)
+    run[1, 1](WORDS, places.reshape(-1), turned)
+    for word, (count, highest, lowest), back in zip(WORDS, places, turned):
+        text = f"{int(word) ^ flip:032b}"
+        assert count == text.count("1")
+        assert highest == (31 - text.index("1") if "1" in text else -1)
+        assert lowest == (31 - text.rindex("1") if "1" in text else -1)
+        assert back == int(text[::-1], 2)
