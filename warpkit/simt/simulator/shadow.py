@@ -99,11 +99,13 @@ class Buffer:
         cell = cells[0]
         found = self.published.get(cell)
         if reads and found is not None:
-            near, wide = (found[1] if found[0] is fiber.block else found[2]), found[2]
+            same_block = found[0] is fiber.block
             if order == "acquire":
-                fiber.clock = join(fiber.clock, near)
-            else:
-                fiber.pending_near, fiber.pending_wide = join(fiber.pending_near, near), join(fiber.pending_wide, wide)
+                fiber.clock = join(fiber.clock, found[1] if same_block else found[2])
+            else:  # a later fence takes it up: one of block scope only what came from its own block
+                fiber.pending_wide = join(fiber.pending_wide, found[2])
+                if same_block:
+                    fiber.pending_near = join(fiber.pending_near, found[1])
         if writes:
             near, wide = fiber.fenced_near, fiber.fenced_wide
             if order == "release":
