@@ -1,6 +1,15 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
 from .reduce import block_max, block_min, block_product, block_reduce, block_sum
+from .scan import (
+    block_exclusive_scan,
+    block_exclusive_scan_total,
+    block_inclusive_scan,
+    block_inclusive_scan_total,
+    block_inclusive_sum,
+    block_prefix_sum,
+    block_prefix_sum_total,
+)
 
 # Everything imported above is public: to add a primitive is to add its name to one import.
 __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))

@@ -1,28 +1,29 @@
 """Reductions over the threads of a block: every thread gets the result."""
 
 from ..simt.kinds import Kind
-from ..simt.lanes import lane_id
 from ..simt.machine import device_function
 from ..simt.memory import scratch
 from ..simt.ops import add, maximum, minimum, mul
 from ..simt.sync import barrier
 from ..simt.types import hold, identity_like
 from ..warp.participants import check_operator
-from .shape import check_count, existing_lanes, lanes_of, valid_threads, warp_number, warps_of
+from .shape import check_count, existing_lanes, int32, lane_number, lanes_of, valid_threads, warp_number, warps_of
 from .totals import SLOTS, fold_totals, put_total, reduce_lanes
 
 
 @device_function()
-def reduce_threads(value, op, threads, empty):
-    """Reduce `value` over the first `threads` threads of the block; `empty` for none."""
+def reduce_threads(value, op, num_valid, empty):
+    """Reduce `value` over the first `num_valid` threads of the block, None for all; `empty` for none."""
     words = scratch(SLOTS, value)
-    here = lanes_of(threads)
-    total = reduce_lanes(value, op, existing_lanes(), here)
-    if lane_id() == here - 1:
+    threads = valid_threads(num_valid)
+    total = reduce_lanes(value, op, existing_lanes(), lanes_of(threads))
+    if lane_number() == int32(lanes_of(threads) - 1):
         put_total(words, warp_number(), total)
     barrier()
     warps = warps_of(threads)
     total, _ = fold_totals(words, value, op, warps, warps, None)
+    if num_valid is None:
+        return total
     return total if threads > 0 else empty
 
 
@@ -48,7 +49,7 @@ def block_reduce(value, op, num_valid=None):
     Source: two levels, warps then their totals.     Example: 100 threads hold their index, add -> 4950 in every thread.
     """
     value = hold(value)
-    return reduce_threads(value, op, valid_threads(num_valid), value)
+    return reduce_threads(value, op, num_valid, value)
 
 
 def _check_named(name, op):
@@ -63,7 +64,7 @@ def _check_named(name, op):
 def reduce_named(value, op, num_valid):
     """Reduce by a built-in operator; its identity for `num_valid` 0."""
     value = hold(value)
-    return reduce_threads(value, op, valid_threads(num_valid), identity_like(op, value))
+    return reduce_threads(value, op, num_valid, identity_like(op, value))
 
 
 @device_function(_check_named("block_sum", add))

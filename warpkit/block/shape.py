@@ -1,7 +1,7 @@
 """What a block looks like from one of its threads: warps, the lanes that exist, the checks that collectives share."""
 
 from ..simt.kinds import Kind
-from ..simt.lanes import as_mask, block_size, lane_id, thread_index
+from ..simt.lanes import as_mask, block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.refusals import refuse
 from ..simt.types import cast_like
@@ -9,21 +9,39 @@ from ..warp.participants import FULL_MASK
 
 
 @device_function()
+def int32(number):
+    """Return an integer as int32: Numba widens every sum, and inside a block 32 bits are enough."""
+    return cast_like(thread_index(), number)
+
+
+@device_function()
 def warp_number():
     """Return the number of this thread's warp in its block, int32."""
-    return cast_like(lane_id(), thread_index() >> 5)
+    return int32(thread_index() >> 5)
+
+
+@device_function()
+def lane_number():
+    """Return this thread's lane, int32: from its index, which a collective needs anyway."""
+    return int32(thread_index() & 31)
 
 
 @device_function()
 def warps_of(threads):
     """Return how many warps hold `threads` threads, int32."""
-    return cast_like(lane_id(), (threads + 31) >> 5)
+    return int32(int32(threads + 31) >> 5)
+
+
+@device_function()
+def between(number, low, high):
+    """Return `number` no lower than `low` and no higher than `high`, int32."""
+    return max(min(int32(number), int32(high)), int32(low))
 
 
 @device_function()
 def lanes_of(count):
     """Return how many of the block's first `count` threads are in this thread's warp, int32 0…32."""
-    return cast_like(lane_id(), max(min(count - (thread_index() & ~31), 32), 0))
+    return between(int32(count) - int32(thread_index() & ~31), 0, 32)
 
 
 @device_function()
@@ -38,7 +56,7 @@ def valid_threads(num_valid):
     """Return how many threads of the block contribute, int32: `num_valid` within 0…block size, None for all."""
     if num_valid is None:
         return block_size()
-    return cast_like(lane_id(), max(min(num_valid, block_size()), 0))
+    return int32(max(min(num_valid, block_size()), 0))
 
 
 def check_count(name: str, num_valid: Kind) -> None:

@@ -6,13 +6,14 @@ totals by shuffles, one a lane; where the last warp is partial, and could not, a
 """
 
 from ..simt.bits import highest_bit
-from ..simt.lanes import block_size, lane_id, shuffle, shuffle_up
+from ..simt.lanes import block_size, shuffle, shuffle_up
 from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.sync import barrier
-from ..simt.types import cast_like, combine
+from ..simt.types import combine
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
+from .shape import int32, lane_number
 
 SLOTS = 32  # one a warp
 # Up to so many warps, at most 8, every thread reads all totals; with more they are scanned by shuffles.
@@ -22,7 +23,7 @@ READ_ALL_WARPS = 8
 @device_function()
 def first_word(warp, like):
     """Return where the total of a warp starts: whole powers of two of words a slot, so that wide reads are aligned."""
-    return cast_like(lane_id(), warp << (highest_bit(words_of(like) - 1) + 1))
+    return int32(warp << (highest_bit(words_of(like) - 1) + 1))
 
 
 @device_function()
@@ -77,8 +78,10 @@ def fold_eight(totals, count, op):
 def walk_totals(words, like, count, op):
     """Combine the first `count` totals in order, one after the other; the first one for 0."""
     total = take_total(words, 0, like)
-    for warp in range(1, count):
+    warp = int32(1)
+    while warp < count:
         total = combine(op, total, take_total(words, warp, like))
+        warp = int32(warp + 1)
     return total
 
 
@@ -88,7 +91,7 @@ def scan_lanes(value, op, members, count):
     total = value
     for k in range(5):
         earlier, exists = shuffle_up(members, total, 1 << k)
-        if exists and lane_id() < count:
+        if exists and lane_number() < count:
             total = combine(op, earlier, total)
     return total
 
@@ -111,15 +114,15 @@ def fold_totals(words, like, op, warps, before, every):
     """
     many = warps > READ_ALL_WARPS
     walk = many and (block_size() & 31) != 0
-    mine = take_total(words, min(lane_id(), warps - 1), like) if many else like
+    mine = take_total(words, min(lane_number(), int32(warps - 1)), like) if many else like
     few = (mine, mine, mine, mine, mine, mine, mine, mine) if many else take_eight(words, like)
     prefix = walk_totals(words, like, before, op) if walk else mine
     total = prefix if every is None else walk_totals(words, like, every, op) if walk else mine
     barrier()
     if many and not walk:
         scanned = scan_lanes(mine, op, FULL_MASK, warps)
-        prefix = shuffle(FULL_MASK, scanned, max(before - 1, 0))
-        total = prefix if every is None else shuffle(FULL_MASK, scanned, max(every - 1, 0))
+        prefix = shuffle(FULL_MASK, scanned, before - 1)
+        total = prefix if every is None else shuffle(FULL_MASK, scanned, every - 1)
     if not many:
         prefix = fold_eight(few, before, op)
         total = prefix if every is None else fold_eight(few, every, op)

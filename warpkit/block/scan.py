@@ -1,0 +1,188 @@
+"""Scans over the threads of a block, in order of their linear index."""
+
+from ..simt.kinds import Kind
+from ..simt.lanes import block_size, shuffle_up
+from ..simt.machine import device_function
+from ..simt.memory import scratch
+from ..simt.ops import add
+from ..simt.sync import barrier
+from ..simt.types import cast_like, combine, hold, identity_like
+from ..warp.chain import steps
+from ..warp.participants import FULL_MASK, check_operator
+from .shape import check_init, existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
+from .totals import SLOTS, fold_totals, put_total, scan_lanes
+
+
+@device_function()
+def inclusive_warp(value, op):
+    """Scan `value` inclusively over the lanes that this thread's warp has."""
+    if existing_lanes() == FULL_MASK:
+        return steps(value, op, 5, 32, False)
+    return scan_lanes(value, op, existing_lanes(), 32)
+
+
+@device_function()
+def both_warp(value, op):
+    """Return (inclusive scan, exclusive scan, whether the latter exists: not in the first lane) over this warp."""
+    if existing_lanes() == FULL_MASK:
+        # The last round and the shift by one lane read the same values: independent shuffles, one latency less.
+        halves = steps(value, op, 4, 32, False)
+        near, exists = shuffle_up(FULL_MASK, halves, 1)
+        beyond, reaches = shuffle_up(FULL_MASK, halves, 17)
+        far, upper = shuffle_up(FULL_MASK, halves, 16)
+        return (
+            combine(op, far, halves) if upper else halves,
+            combine(op, beyond, near) if reaches else near,
+            exists,
+        )
+    total = scan_lanes(value, op, existing_lanes(), 32)
+    near, exists = shuffle_up(existing_lanes(), total, 1)
+    return total, near, exists
+
+
+@device_function()
+def before_warp(words, total, op, counted):
+    """Return (all warps before this one combined, all warps combined or, with `counted` None, anything).
+
+    `total` is the inclusive scan of the warp, of which the last lane that exists has the warp's total.
+    """
+    if lane_number() == int32(lanes_of(block_size()) - 1):
+        put_total(words, warp_number(), total)
+    barrier()
+    warps = warps_of(block_size())
+    return fold_totals(words, total, op, warps, warp_number(), None if counted is None else warps)
+
+
+@device_function()
+def inclusive_threads(value, op, counted):
+    """Return (inclusive scan of `value` over the block, total or, with `counted` None, anything)."""
+    words = scratch(SLOTS, value)
+    scan = inclusive_warp(value, op)
+    prefix, total = before_warp(words, scan, op, counted)
+    return (combine(op, prefix, scan) if warp_number() > 0 else scan), total
+
+
+@device_function()
+def exclusive_threads(value, op, start, first, counted):
+    """Return (exclusive scan of `value` over the block, total or, with `counted` None, anything).
+
+    Every scan begins with `start`; None: with nothing, and the first thread gets `first`.
+    """
+    words = scratch(SLOTS, value)
+    scan, near, exists = both_warp(value, op)
+    prefix, total = before_warp(words, scan, op, counted)
+    if start is None:
+        if warp_number() == 0:
+            return (near if exists else first), total
+        return (combine(op, prefix, near) if exists else prefix), total
+    seed = combine(op, start, prefix) if warp_number() > 0 else start
+    return (combine(op, seed, near) if exists else seed), total
+
+
+def _check_inclusive(name):
+    def check(value: Kind, op: Kind) -> None:
+        check_operator(name, value, op)
+
+    return check
+
+
+def _check_exclusive(name):
+    def check(value: Kind, op: Kind, init: Kind) -> None:
+        check_operator(name, value, op)
+        check_init(name, value, init)
+
+    return check
+
+
+def _check_sum(name):
+    def check(value: Kind) -> None:
+        check_operator(name, value, Kind("add", "function", function=add))
+
+    return check
+
+
+@device_function(_check_inclusive("block_inclusive_scan"))
+def block_inclusive_scan(value, op):
+    """Combine `value` of this thread and all earlier ones, by linear index.
+
+    Called by: all threads of the block.
+    Args: value: this thread's value; any number, vector or tuple.  op: associative (earlier, later) -> combined.
+    Returns: the inclusive scan, type of `value`.
+    Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
+    for float32), one memory shared by all collectives of that size; free again when it returns.
+    Order: linear thread index; `op` need not be commutative. Deterministic.
+    Cost: 2 barriers; per 32-bit word of the value 5 shuffles and, with more than 8 warps, 6 more.
+    Errors: Refused for a record and for a built-in `op` not defined on the type.
+    Source: Kogge & Stone 1973 in the warps, then their totals.     Example: every thread holds 1, add -> index + 1.
+    """
+    scan, _ = inclusive_threads(hold(value), op, None)
+    return scan
+
+
+@device_function(_check_inclusive("block_inclusive_scan_total"))
+def block_inclusive_scan_total(value, op):
+    """Return (inclusive scan, total of the block). See `block_inclusive_scan`.
+
+    Returns: the scan of this thread and the total, the same in every thread.
+    Cost: as `block_inclusive_scan`, one shuffle a word more with more than 8 warps.
+    """
+    return inclusive_threads(hold(value), op, True)
+
+
+@device_function(_check_exclusive("block_exclusive_scan"))
+def block_exclusive_scan(value, op, init):
+    """Combine `init` and `value` of all earlier threads, by linear index. See `block_inclusive_scan`.
+
+    Called by, storage, order: as `block_inclusive_scan`.
+    Args: init: what the first thread gets and every other scan starts with; converted to the type of `value`.
+    Returns: the exclusive scan, type of `value`.
+    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and, with more than 8 warps, 6 more.
+    Example: every thread holds 1, add, init 10 -> index + 10.
+    """
+    value = hold(value)
+    scan, _ = exclusive_threads(value, op, cast_like(value, init), value, None)
+    return scan
+
+
+@device_function(_check_exclusive("block_exclusive_scan_total"))
+def block_exclusive_scan_total(value, op, init):
+    """Return (exclusive scan, total of the block without `init`). See `block_exclusive_scan`.
+
+    Returns: the scan of this thread and the total, the same in every thread; `init` is in no total, in any form.
+    Cost: as `block_exclusive_scan`, one shuffle a word more with more than 8 warps.
+    Example: 64 threads hold 1, add, init 10 -> (index + 10, 64).
+    """
+    value = hold(value)
+    return exclusive_threads(value, op, cast_like(value, init), value, True)
+
+
+@device_function(_check_sum("block_inclusive_sum"))
+def block_inclusive_sum(value):
+    """Sum `value` of this thread and all earlier ones. See `block_inclusive_scan`.
+
+    Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Example: every thread holds 2 -> 2 · index + 2.
+    """
+    return block_inclusive_scan(value, add)
+
+
+@device_function(_check_sum("block_prefix_sum"))
+def block_prefix_sum(value):
+    """Sum `value` of all earlier threads (exclusive); 0 in the first. See `block_exclusive_scan`.
+
+    Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Example: every thread holds 2 -> 2 · index.
+    """
+    value = hold(value)
+    scan, _ = exclusive_threads(value, add, None, identity_like(add, value), None)
+    return scan
+
+
+@device_function(_check_sum("block_prefix_sum_total"))
+def block_prefix_sum_total(value):
+    """Return (sum of all earlier threads, sum of all). See `block_prefix_sum`, `block_exclusive_scan_total`.
+
+    Example: 100 threads hold 2 -> (2 · index, 200).
+    """
+    value = hold(value)
+    return exclusive_threads(value, add, None, identity_like(add, value), True)
