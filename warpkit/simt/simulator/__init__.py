@@ -5,6 +5,11 @@ program order, and faults where a GPU would hang, race or read what is not there
 neighbours in `simt` call the functions below; a user's kernel needs none of them.
 """
 
+from numba import config
+
+if not config.ENABLE_CUDASIM:
+    raise ImportError("the simulator needs NUMBA_ENABLE_CUDASIM=1 in the environment before numba is imported")
+
 from . import kernels, module
 from .exploring import explore, exploring
 from .operations import atomic, barrier, dynamic_shared, fence, grid_barrier, local, meet, pause, read, shared, write

@@ -129,11 +129,9 @@ class KernelArray:
 
     def _fault(self, index, why):
         frame, running = sys._getframe(2), self._launch.running
-        shown = tuple(int(part) if isinstance(part, np.integer) else part for part in index) if type(index) is tuple else index
-        shown = int(shown) if isinstance(shown, np.integer) else shown
-        return BoundsFault(
-            f"index {shown} is outside an array of shape {self._data.shape} ({why}); {running} at {describe(site_of(frame))}"
-        )
+        shown = tuple(map(_shown, index)) if type(index) is tuple else _shown(index)
+        where = f"an array of shape {self._data.shape} ({why}); {running} at {describe(site_of(frame))}"
+        return BoundsFault(f"index {shown} is outside {where}")
 
     def _offset(self, key):
         return self._base + sum(at * stride for at, stride in zip(key, self._data.strides, strict=True))
@@ -240,6 +238,10 @@ class KernelArray:
     itemsize = property(lambda self: self._data.itemsize)
     nbytes = property(lambda self: self._data.nbytes)
     _state_ = property(lambda self: (_address(self._data), self._data.shape, self._data.strides))
+
+
+def _shown(part):
+    return int(part) if isinstance(part, np.integer) else part
 
 
 def _plain_data(value):

@@ -9,6 +9,7 @@ from .paths import describe
 from .threads import Thread, dim3, plain
 from .warps import Warp
 
+COMBINE = {"count": sum, "and": all, "or": any}
 BARRIER_NAMES = {"sync": "syncthreads", "count": "syncthreads_count", "and": "syncthreads_and", "or": "syncthreads_or"}
 
 
@@ -58,6 +59,11 @@ class Block:
         self.live -= 1
         self.launch.version += 1
 
+    def forget(self):
+        """Let go of threads that have all returned."""
+        for team in self.warps:
+            team.threads = []
+
     def arrive(self, fiber, kind, value):
         """Wait at the block barrier; return its result."""
         fiber.value, fiber.waiting = value, kind
@@ -67,7 +73,8 @@ class Block:
     def _settle(self):
         """No thread of the block can run and some wait at the barrier: open it, or say why it stays shut."""
         waiting = self.at_barrier
-        odd = next((f for f in waiting if f.waiting != waiting[0].waiting or f.path.place != waiting[0].path.place), None)
+        first = waiting[0]
+        odd = next((f for f in waiting if f.waiting != first.waiting or f.path.place != first.path.place), None)
         if odd is not None:
             self._fault(f"{odd} waits at another one, {describe(odd.path.site)}")
         elif len(waiting) < self.size:
@@ -77,8 +84,7 @@ class Block:
 
     def _open(self, waiting):
         kind, values = waiting[0].waiting, [bool(fiber.value) for fiber in waiting]
-        result = {"sync": lambda: None, "count": lambda: sum(values), "and": lambda: all(values), "or": lambda: any(values)}
-        outcome = result[kind]()
+        outcome = None if kind == "sync" else COMBINE[kind](values)
         order_block(self, waiting)
         self.launch.version += 1
         for fiber in waiting:

@@ -11,7 +11,7 @@ POISON = 0xCD
 
 
 class Element:
-    """The element type of an array: `dtype` in memory, `load` from a NumPy scalar or item, `store` to what NumPy takes."""
+    """An array's element type: `dtype` in memory, `load` from NumPy's item, `store` to what NumPy takes."""
 
     __slots__ = ("dtype", "kind", "load", "store", "unit")
 
@@ -21,7 +21,7 @@ class Element:
 
 
 def element_of(kind):
-    """Return the Element for a NumPy dtype, a Python or NumPy type, a Numba type, a CUDA vector type or a tuple of these."""
+    """Return the Element for a dtype, a Python, NumPy or Numba type, a CUDA vector type or a tuple of these."""
     if isinstance(kind, Element):
         return kind
     if isinstance(kind, tuple):

@@ -49,21 +49,26 @@ class Launch:
         most = RESIDENT if self.random is None else self.random.randint(2, RESIDENT)
         try:
             self.admit(most)
-            while self.resident:
-                moved = False
-                for block in self._order():
-                    moved |= block.round()
-                    if not block.live:
-                        self.resident.remove(block)
-                        self.admit(1)
-                if not moved:
-                    self._settle()
-                self.progress.check()
+            with np.errstate(all="ignore"):  # what lanes combine when they meet is computed out here
+                self._loop()
         except BaseException as error:
             self._explain(error)
             raise
         finally:
             self._close()
+
+    def _loop(self):
+        while self.resident:
+            moved = False
+            for block in self._order():
+                moved |= block.round()
+                if not block.live:
+                    self.resident.remove(block)
+                    block.forget()
+                    self.admit(1)
+            if not moved:
+                self._settle()
+            self.progress.check()
 
     def admit(self, count):
         """Make up to `count` further blocks resident; tell whether there were any."""

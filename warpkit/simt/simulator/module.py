@@ -16,7 +16,8 @@ NAMES = {
     "match_all_sync syncwarp activemask lanemask_lt",
     bits: "popc clz ffs brev fma cbrt selp",
     halves: "fp16",
-    memory: "shared local const atomic threadfence threadfence_block threadfence_system nanosleep",
+    memory: "shared local const atomic threadfence threadfence_block threadfence_system nanosleep "
+    "ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt",
     barriers: "syncthreads syncthreads_count syncthreads_and syncthreads_or cg",
 }
 

@@ -26,7 +26,8 @@ def meet(value, resolve, mask=None, name="shuffle"):
 
     `resolve` gets {lane: value} in lane order, once per group, and returns {lane: result} or one result for all. With
     `mask` the group is every lane it names, at the same call path with the same mask; without, the lanes converged
-    here. A call named "syncwarp" also orders the lanes' memory accesses and does not wait for lanes that have exited.
+    here. A call named "syncwarp" or "sync_warp" also orders the lanes' memory accesses, and does not wait for lanes
+    that have exited.
     """
     fiber = getcurrent()
     if type(fiber) is not Thread:
@@ -40,7 +41,8 @@ def meet_at(fiber, frame, value, resolve, mask, name):
     if mask is not None:
         mask = int(mask) & 0xFFFFFFFF
         if not mask >> fiber.lane & 1:
-            raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {describe(fiber.path.site)}")
+            called = describe(fiber.path.site)
+            raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {called}")
     if fiber.launch.progress.suspicious:
         fiber.launch.progress.mark(fiber, frame)
     return fiber.team.arrive(fiber, mask, resolve, name, name in _WARP_BARRIERS)
@@ -99,7 +101,11 @@ def local(shape, dtype):
 
 def read(array, index, order="plain"):
     """Return `array[index]`, read with the given memory order; an ordered read also lets other threads run."""
-    frame = sys._getframe(1)
+    return read_at(sys._getframe(1), array, index, order)
+
+
+def read_at(frame, array, index, order):
+    """`read` for a known calling frame."""
     if order == "plain":
         return array._read(index, frame)
     fiber, key = _ordered(array, index, order)
@@ -110,7 +116,11 @@ def read(array, index, order="plain"):
 
 def write(array, index, value, order="plain"):
     """Store `value` in `array[index]` with the given memory order."""
-    frame = sys._getframe(1)
+    write_at(sys._getframe(1), array, index, value, order)
+
+
+def write_at(frame, array, index, value, order):
+    """`write` for a known calling frame."""
     if order == "plain":
         array._write(index, value, frame)
         return
@@ -124,7 +134,7 @@ def write(array, index, value, order="plain"):
 
 
 def atomic(name, array, index, *values):
-    """Do the atomic `name` (as numba's cuda.atomic spells it; "add", "cas"…) on `array[index]`; return the old value."""
+    """Do the atomic `name`, spelled as in numba's cuda.atomic, on `array[index]`; return the old value."""
     return atomic_at(sys._getframe(1), name, array, index, values)
 
 
@@ -150,7 +160,7 @@ def atomic_at(frame, name, array, index, values):
 
 
 def fence(scope="device"):
-    """Order this thread's earlier memory accesses before its later ones, as seen by "block", "device" or "system"."""
+    """Order this thread's earlier memory accesses before its later ones, for "block", "device" or "system"."""
     fiber = thread()
     if scope not in SCOPES:
         raise ValueError(f"a fence's scope is one of {SCOPES}, not {scope!r}")

@@ -50,7 +50,7 @@ def _learn(key, frame):
 
 
 def _first_twin(code, at):
-    """Return the offset of the first instruction that was compiled from the same source expression as the one at `at`."""
+    """Return the first instruction compiled from the same source expression as the one at `at`."""
     twins = _canonical.get(code)
     if twins is None:
         first, twins = {}, {}

@@ -3,7 +3,8 @@
 Array reads, lane numbers, masks, indices and scalar arguments are of these types. A plain NumPy scalar on the *other*
 side of an operator promotes too (`np.uint32(1) + x`); an operation between two plain NumPy scalars stays NumPy's,
 since neither side is ours: `np.uint32(a) - np.uint32(b)` wraps at 32 bits where Numba's uint64 wraps at 64, the same
-value once stored in 32. NumPy's functions (`np.sqrt(x)`) also give plain scalars, of the dtype that Numba gives. Flags are Python bools, whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
+value once stored in 32. NumPy's functions (`np.sqrt(x)`) and `math`'s give plain numbers too. Flags are Python bools,
+whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
 """
 
 import operator
@@ -153,7 +154,7 @@ def _make(name):
         body[f"__{operation}__"] = _unary(operation, kind)
     body["__divmod__"] = lambda self, other: (self // other, self % other)
     body["__rdivmod__"] = lambda self, other: (other // self, other % self)
-    return type(name.replace("uint", "UInt").capitalize() if name[0] != "u" else "UInt" + name[4:], (kind,), body)
+    return type("UInt" + name[4:] if name.startswith("uint") else name.capitalize(), (kind,), body)
 
 
 RANGES = {
@@ -167,4 +168,4 @@ Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Floa
 )
 _PROMOTED = dict(SCALARS) | {int: lambda value: UInt64(value) if value > _HIGH else Int64(wrapped(value, np.int64))}
 _PROMOTED |= {float: Float64, complex: Complex128}
-INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if kind is not np.bool_ and issubclass(kind, np.integer)})
+INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if issubclass(kind, np.integer)})

@@ -46,7 +46,7 @@ class Thread(greenlet):
     warp_lanes = property(lambda self: self.team.size)
 
     def wait(self):
-        """Give the processor away until the scheduler wakes this thread; raise the fault it may have been woken with."""
+        """Let others run until the scheduler wakes this thread; raise the fault it may have been woken with."""
         if self.launch.closing:
             raise GreenletExit
         self.hub.switch()

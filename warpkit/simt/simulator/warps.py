@@ -111,9 +111,9 @@ class Warp:
                     odd = next((fiber for fiber in other.lanes if group.mask >> fiber.lane & 1), None)
                     if odd is not None:
                         come = sorted(fiber.lane for fiber in group.lanes)
-                        why = f"lane {odd.lane} came with mask 0x{other.mask:08x}, the masks disagree; lanes {come} wait at"
-                        fault = LaneFault(f"{self._title(group)}: {why} {describe(group.lanes[0].path.site)}")
-                        self.throw(group.lanes[0], fault)
+                        why = f"lane {odd.lane} came with mask 0x{other.mask:08x}, the masks disagree"
+                        here = f"lanes {come} wait at {describe(group.lanes[0].path.site)}"
+                        self.throw(group.lanes[0], LaneFault(f"{self._title(group)}: {why}; {here}"))
                         return
 
     def _resolve(self, group):

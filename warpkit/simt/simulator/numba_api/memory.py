@@ -70,6 +70,26 @@ for _name in set(ATOMICS) - {"cas"}:
     setattr(Atomic, _name, _two_operands(_name))
 
 
+def _cached_load(name):
+    def load(array, index):
+        return operations.read_at(sys._getframe(1), array, index, "plain")
+
+    load.__name__, load.__doc__ = name, "Return `array[index]`; the cache hint changes no value."
+    return load
+
+
+def _cached_store(name):
+    def store(array, index, value):
+        operations.write_at(sys._getframe(1), array, index, value, "plain")
+
+    store.__name__, store.__doc__ = name, "Store `value` in `array[index]`; the cache hint changes no value."
+    return store
+
+
+ldca, ldcg, ldcs, ldlu, ldcv = map(_cached_load, ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"))
+stcg, stcs, stwb, stwt = map(_cached_store, ("stcg", "stcs", "stwb", "stwt"))
+
+
 def threadfence():
     """Order this thread's memory accesses for the device."""
     operations.fence("device")

@@ -26,7 +26,8 @@ def _shuffle(mask, value, other, find, name):
     if dtype not in _SHUFFLED:
         shown = dtype if dtype is not None else type(value).__name__
         spot = describe(site_of(sys._getframe(2)))
-        raise Refused(f"cuda.{name} takes int32, int64, float32 or float64, not {shown}; cast it or use warpkit ({spot})")
+        taken = "int32, int64, float32 or float64"
+        raise Refused(f"cuda.{name} takes {taken}, not {shown}; cast it or use warp_read_lane ({spot})")
 
     def resolve(lanes):
         result = {}
