@@ -183,6 +183,15 @@ def test_logical_operators_combine_bools(op, rule):
     assert_same(out, expected)
 
 
+@pytest.mark.parametrize(("name", "rule"), [("min", all), ("max", any), ("bit_and", all), ("bit_or", any)])
+def test_bools_have_an_order_and_bits(name, rule):
+    x, out = np.random.default_rng(60).random(COUNT) < 0.7, np.zeros(COUNT, np.bool_)
+    x[: 32 * 6] |= np.arange(32 * 6) // 32 % 2 == 0
+    expected = reference.over(MASKS, 32, lambda warp, lanes: [rule(at(x, warp, lanes))] * len(lanes), out.copy())
+    kernels.launch(kernels.one(REDUCTIONS[name][0]), MASKS, x, out)
+    assert_same(out, expected)
+
+
 # ------------------------------------------------------------------ num_valid
 
 

@@ -126,6 +126,14 @@ def test_sources_outside_or_absent_give_the_own_value(name, width, named):
     check_move(name, width, np.abs(per_warp) if name == "xor" else per_warp, named)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint32, np.int64, np.uint64], ids=label)
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_delta_may_be_of_every_integer_type(name, dtype):
+    limits = np.iinfo(dtype)
+    some = [0, 1, 5, 31, 100, limits.max, limits.min, *([-1, -7] if limits.min else [limits.max - 2])]
+    check_move(name, 16, np.array(some, dtype)[np.arange(WARPS) % len(some)])
+
+
 def check_move(name, width, per_warp, named=False):
     """Run one move with one delta a warp and compare."""
     function, source = SOURCES[name]
