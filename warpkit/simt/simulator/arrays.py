@@ -21,7 +21,10 @@ from .shadow import switch_point
 class KernelArray:
     """An array inside a kernel. `watch` is its Buffer when accesses are checked, `buffer` when they can be at all."""
 
-    __slots__ = ("_base", "_buffer", "_data", "_element", "_exploring", "_launch", "_length", "_line", "_watch")
+    __slots__ = (
+        "_base", "_buffer", "_data", "_element", "_exploring", "_item", "_launch", "_length", "_line", "_load", "_step",
+        "_store", "_watch",
+    )  # fmt: skip
 
     def __init__(self, data, launch, buffer=None, watched=False, base=0, element=None):
         self._data, self._launch, self._buffer, self._base = data, launch, buffer, base
@@ -29,7 +32,8 @@ class KernelArray:
         self._watch = buffer if watched else None
         self._exploring = launch.exploring and buffer is not None
         self._line = data.ndim == 1 and self._element.kind == "scalar"
-        self._length = data.shape[0] if data.ndim else 0
+        self._length, self._step = (data.shape[0], data.strides[0]) if data.ndim else (0, 0)
+        self._load, self._store, self._item = self._element.load, self._element.store, data.item
         if buffer is not None:
             buffer.refine(self._element.unit)
 
@@ -44,10 +48,9 @@ class KernelArray:
                 refuel(launch)
             if self._exploring:
                 switch_point(launch)
-            data = self._data
             if self._watch is not None:
-                self._watch.load(self._base + at * data.strides[0], data.itemsize, sys._getframe(1))
-            return self._element.load(data.item(at))
+                self._watch.load(self._base + at * self._step, self._data.itemsize, sys._getframe(1))
+            return self._load(self._item(at))
         return self._read(index, sys._getframe(1))
 
     def __setitem__(self, index, value):
@@ -57,11 +60,11 @@ class KernelArray:
                 at = self._wrapped(at, 0, index)
             launch, data = self._launch, self._data
             launch.version += 1
-            bits = self._element.store(value)
+            bits = self._store(value)
             if self._exploring:
                 switch_point(launch)
             if self._watch is not None:
-                self._watch.store(self._base + at * data.strides[0], data.itemsize, bits, sys._getframe(1))
+                self._watch.store(self._base + at * self._step, data.itemsize, bits, sys._getframe(1))
             data[at] = bits
             return
         self._write(index, value, sys._getframe(1))

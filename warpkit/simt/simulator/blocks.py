@@ -19,11 +19,13 @@ class Block:
     def __init__(self, launch, number, index):
         self.launch, self.number, self.block_idx = launch, number, dim3(*index)
         self.shared, self.epoch, self.stalled = {}, 0, 0
+        self.first_uid = number * launch.shape[0] * launch.shape[1] * launch.shape[2]
         self.first = index[0] * launch.shape[0]
         self.at_barrier, self.at_grid = [], 0
         self.warps = []
         run = partial(launch.function, *launch.arguments)
         columns, rows, layers = launch.shape
+        fresh = launch.context.copy
         number = 0
         for z in range(layers):
             for y in range(rows):
@@ -32,7 +34,7 @@ class Block:
                         team = Warp(self, number // 32)
                         self.warps.append(team)
                     fiber = Thread(run, self, team, number, (x, y, z))
-                    fiber.gr_context = launch.context.copy()
+                    fiber.gr_context = fresh()
                     team.threads.append(fiber)
                     number += 1
         for team in self.warps:

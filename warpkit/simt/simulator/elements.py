@@ -22,8 +22,13 @@ class Element:
 
 def element_of(kind):
     """Return the Element for a dtype, a Python, NumPy or Numba type, a CUDA vector type or a tuple of these."""
-    if isinstance(kind, Element):
-        return kind
+    found = _known.get(kind)
+    if found is None:
+        found = _known[kind] = kind if isinstance(kind, Element) else _element(kind)
+    return found
+
+
+def _element(kind):
     if isinstance(kind, tuple):
         return _tuple([element_of(part) for part in kind])
     if isinstance(kind, type) and hasattr(kind, "num_elements"):
@@ -31,10 +36,7 @@ def element_of(kind):
     dtype = _numpy_dtype(kind)
     if isinstance(dtype, tuple):
         return element_of(dtype)
-    try:
-        return _known[dtype]
-    except KeyError:
-        return _known.setdefault(dtype, _plain(dtype))
+    return _plain(dtype)
 
 
 def poison(array):

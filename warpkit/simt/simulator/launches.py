@@ -26,7 +26,7 @@ class Launch:
         self.random = random.Random(seed) if seed or exploring else None
         self.exploring, self.seed = exploring, seed
         self.hub, self.running, self.closing = getcurrent(), None, False
-        self.buffers, self.resident, self.uids = {}, [], 0
+        self.buffers, self.resident = {}, []
         self.version = self.meetings = 0
         self.fuel, self.progress = progress.FUEL, progress.Progress(self)
         self.context = contextvars.copy_context()
@@ -34,11 +34,6 @@ class Launch:
         if debug:
             self.context.run(np.seterr, divide="raise")
         self.arguments = ()
-
-    def next_uid(self):
-        """Return a number for a new thread."""
-        self.uids += 1
-        return self.uids
 
     def run(self, arguments):
         """Run every block to its end."""

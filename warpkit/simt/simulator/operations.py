@@ -65,6 +65,10 @@ def grid_barrier():
 def shared(key, shape, dtype):
     """Return this block's array for `key`: one memory for one (key, shape, dtype), poisoned when first asked for."""
     fiber = thread()
+    asked = (key, shape if type(shape) is not list else tuple(shape), dtype)
+    found = fiber.block.shared.get(asked)
+    if found is not None:
+        return found
     element, shape = element_of(dtype), _shape(shape)
     found = fiber.block.shared.get((key, shape, element.dtype, element.kind))
     if found is None:
@@ -74,6 +78,7 @@ def shared(key, shape, dtype):
         buffer = Buffer(fiber.launch, label, fiber.block, element.unit)
         found = KernelArray(data, fiber.launch, buffer, True, 0, element)
         fiber.block.shared[key, shape, element.dtype, element.kind] = found
+    fiber.block.shared[asked] = found  # the same question is answered sooner next time
     return found
 
 

@@ -42,11 +42,14 @@ class Buffer:
 
     def load(self, offset, size, frame):
         """Check and remember a plain read."""
-        fiber = self._enter()
-        if fiber is None:
+        fiber = getcurrent()
+        if type(fiber) is not Thread:
             return
-        site = _site(frame)
-        for cell in self._cells(offset, size):
+        block, code, unit = self.block, frame.f_code, self.unit
+        if block is not None and self.epoch != block.epoch:
+            self._forget()
+        site = site_of(frame) if is_library(code) else (code, frame.f_lasti)
+        for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
             if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
                 self._race("reads", fiber, site, "wrote", written, offset)
@@ -64,13 +67,16 @@ class Buffer:
 
     def store(self, offset, size, bits, frame):
         """Check and remember a plain write of `bits`."""
-        fiber = self._enter()
-        if fiber is None:
+        fiber = getcurrent()
+        if type(fiber) is not Thread:
             return
-        site = _site(frame)
-        if size != self.unit:
+        block, code, unit = self.block, frame.f_code, self.unit
+        if block is not None and self.epoch != block.epoch:
+            self._forget()
+        site = site_of(frame) if is_library(code) else (code, frame.f_lasti)
+        if size != unit:
             bits = (size, bits)  # one of several cells: equal only to a write of the same shape
-        for cell in self._cells(offset, size):
+        for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
             if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
                 if written[4] != bits and (written[4] == written[4] or bits == bits):  # two NaNs are equal writes
@@ -125,13 +131,6 @@ class Buffer:
         others = self.atomics.setdefault(cell, {})
         before = others.get(fiber)
         others[fiber] = (fiber, fiber.tick, fiber.block.epoch, site, writes or bool(before and before[4]))
-
-    def _enter(self):
-        fiber = getcurrent()
-        if type(fiber) is not Thread:
-            return None
-        self._forget()
-        return fiber
 
     def _forget(self):
         """A block's barrier orders everything in its shared memory."""

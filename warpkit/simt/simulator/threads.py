@@ -1,5 +1,6 @@
 """One fiber per CUDA thread, and how it waits."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -28,18 +29,25 @@ def dim3(x, y=1, z=1):
 class Thread(greenlet):
     """A CUDA thread. While it waits, `waiting` says for what and `path` says where."""
 
+    # What most threads never change stands in the class: making a thread is what a launch spends most on.
+    waiting = path = value = result = fault = None
+    tick, clock = 0, NOTHING
+    pending_near = pending_wide = fenced_near = fenced_wide = NOTHING
+    spin_version, prints, repeats = -1, None, 0
+
     def __init__(self, run, block, team, index, place):
         super().__init__(run)
-        x, y, z = place
-        self.column, self.thread_idx = x, Dim3(INDICES[x], INDICES[y], INDICES[z])
-        self.block, self.team, self.launch, self.hub = block, team, block.launch, block.launch.hub
-        self.index, self.lane, self.warp = index, index % 32, index // 32
-        self.uid = self.launch.next_uid()
-        self.waiting = self.path = self.value = self.result = self.fault = None
-        self.tick, self.clock = 0, NOTHING
-        self.pending_near = self.pending_wide = self.fenced_near = self.fenced_wide = NOTHING
-        self.spin_version, self.prints, self.repeats = -1, None, 0
+        self.block, self.team, self.launch, self.hub = block, team, team.launch, team.hub
+        self.index, self.lane, self.place, self.column = index, index & 31, place, place[0]
+        self.uid = block.first_uid + index
 
+    @cached_property
+    def thread_idx(self):
+        """threadIdx, int32 scalars."""
+        x, y, z = self.place
+        return Dim3(INDICES[x], INDICES[y], INDICES[z])
+
+    warp = property(lambda self: self.team.number)
     block_idx = property(lambda self: self.block.block_idx)
     block_dim = property(lambda self: self.launch.block_dim)
     grid_dim = property(lambda self: self.launch.grid_dim)

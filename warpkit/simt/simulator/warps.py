@@ -29,10 +29,10 @@ class Group:
 class Warp:
     """The lanes of one warp; `ready` can run, `groups` wait."""
 
-    __slots__ = ("block", "exited", "groups", "launch", "number", "ready", "size", "threads")
+    __slots__ = ("block", "exited", "groups", "hub", "launch", "number", "ready", "size", "threads")
 
     def __init__(self, block, number):
-        self.block, self.launch, self.number = block, block.launch, number
+        self.block, self.launch, self.hub, self.number = block, block.launch, block.launch.hub, number
         self.threads, self.ready, self.groups, self.exited, self.size = [], [], {}, 0, 0
 
     def turn(self):

@@ -11,22 +11,34 @@ from warpkit.simt.simulator.threads import INDICES, Thread, thread
 class Index:
     """One of threadIdx, blockIdx, blockDim, gridDim: answers for the running thread, also when imported by name."""
 
-    __slots__ = ()
-    name, find = "", staticmethod(thread)
+    __slots__ = ("name", "path")
 
-    x = property(lambda self: self.find(thread()).x)
-    y = property(lambda self: self.find(thread()).y)
-    z = property(lambda self: self.find(thread()).z)
+    def __init__(self, name, path):
+        self.name, self.path = name, attrgetter(path)
 
     def __iter__(self):
-        return iter(self.find(thread()))
+        return iter(self.path(thread()))
 
     def __repr__(self):
         return f"cuda.{self.name}"
 
 
 def _index(name, path):
-    return type(name, (Index,), {"__slots__": (), "name": name, "find": staticmethod(attrgetter(path))})()
+    """Return the index object whose x, y and z are those of the running thread's `path`."""
+
+    def component(axis):
+        find = attrgetter(f"{path}.{axis}")
+
+        def get(self):
+            try:
+                return find(getcurrent())
+            except AttributeError:
+                return find(thread())  # says that this is no kernel
+
+        return property(get)
+
+    body = {"__slots__": ()} | {axis: component(axis) for axis in "xyz"}
+    return type(name, (Index,), body)(name, path)
 
 
 threadIdx = _index("threadIdx", "thread_idx")
