@@ -15,6 +15,7 @@ from .refusals import refuse
 from .simulator.paths import call_path
 
 int32 = functools.partial(simulator.scalar, dtype=np.dtype(np.int32))
+int64 = functools.partial(simulator.scalar, dtype=np.dtype(np.int64))
 uint32 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint32))
 
 
@@ -91,17 +92,25 @@ def leaves_of(value: Any) -> list:
     return value.as_list() if is_vector(value) else [value]
 
 
+def components_of(value: Any) -> list:
+    """Return the components of a tuple, a vector or a record; nothing for anything else."""
+    if isinstance(value, tuple):
+        return list(value)
+    if is_vector(value):
+        return value.as_list()
+    return [value[name] for name in value.dtype.names] if kind_of_value(value).family == "record" else []
+
+
 def as_kind(value: Any, result: Any) -> Any:
     """Return `result` in the type of `value`."""
     if isinstance(value, tuple) or is_vector(value):
-        mine = list(value) if isinstance(value, tuple) else value.as_list()
-        theirs = list(result) if isinstance(result, tuple) else result.as_list() if is_vector(result) else []
+        mine, theirs = components_of(value), components_of(result)
         if len(mine) != len(theirs):
             _refuse_result(value, result)
         parts = [as_kind(a, b) for a, b in zip(mine, theirs, strict=True)]
         return tuple(parts) if isinstance(value, tuple) else type(value)(*parts)
     if kind_of_value(value).family == "record":
-        return simulator.held_record(value, result)
+        return _as_record(value, result)
     to, given = kind_of_value(value), kind_of_value(result)
     if not to.is_numeric or not given.is_numeric:
         _refuse_result(value, result)
@@ -112,6 +121,19 @@ def as_kind(value: Any, result: Any) -> Any:
     ):
         _refuse_result(value, result)
     return simulator.scalar(result, dtype_of(value))
+
+
+def _as_record(value: Any, result: Any) -> Any:
+    """Return `result`, a record or one component per field, as a record with the dtype of `value`."""
+    if getattr(result, "dtype", None) == value.dtype:
+        return simulator.held_record(value, result)
+    names, theirs = value.dtype.names, components_of(result)
+    if len(names) != len(theirs):
+        _refuse_result(value, result)
+    own = simulator.held_record(value, np.zeros(1, value.dtype)[0])
+    for name, part in zip(names, theirs, strict=True):
+        own[name] = as_kind(own[name], part)
+    return own
 
 
 def dtype_of(value: Any) -> np.dtype:

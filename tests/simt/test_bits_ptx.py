@@ -1,0 +1,26 @@
+"""What the bit operations cost and give."""
+
+import numba
+import pytest
+
+from tests.ptx import assert_register_only, count, result_type
+from tests.simt import test_bits
+from tests.simt.waist import array_of
+from warpkit.simt import bits
+
+FUNCTIONS = {bits.popcount: "int32", bits.highest_bit: "int32", bits.lowest_bit: "int32", bits.reverse_bits: "uint32"}
+
+
+@pytest.mark.parametrize("run", [test_bits.every_operation, test_bits.every_operation_on_the_rest])
+def test_words_stay_32_bits_wide(compile_ptx, run):
+    ptx = compile_ptx(run, array_of("uint32"), array_of("int32"), array_of("uint32"))
+    for name in ("popc", "clz", "brev"):
+        assert count(ptx, f"{name}.b32") >= 1
+        assert count(ptx, f"{name}.b64") == 0
+    assert_register_only(ptx)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_results_have_the_promised_type(function):
+    for word in (numba.uint32, numba.uint64, numba.int32):
+        assert str(result_type(lambda x: function(x), word)) == FUNCTIONS[function]
