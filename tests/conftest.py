@@ -16,11 +16,13 @@ What a test is follows from where it stands, or from its mark, which wins:
 | host | files in `tests/` itself | | x | x |
 | behaviour | the rest | x | | x |
 
-What is left out is counted, by kind, in the closing lines: nothing vanishes unseen.
+What is left out is counted, by kind, in the closing lines: nothing vanishes unseen. Files of the first two kinds are
+not even imported in the other process (what they import does not exist there), so their test functions are counted.
 """
 
 import os
 import pathlib
+import re
 
 import pytest
 from hypothesis import settings
@@ -34,9 +36,11 @@ MARKS = ("ptx", "simulator", "gpu", "everywhere")
 
 # Why a kind does not run here: in the simulator, and in a process without simulator or GPU.
 IN_THE_OTHER = {
-    "ptx": "{n} PTX tests not run here: they compile for a GPU, in the process without NUMBA_ENABLE_CUDASIM=1",
-    "host": "{n} host tests not run here: they run in the process without NUMBA_ENABLE_CUDASIM=1",
-    "simulator": "{n} simulator tests not run here: they run in the process with NUMBA_ENABLE_CUDASIM=1",
+    "ptx": "{n} PTX tests not run here: they run without NUMBA_ENABLE_CUDASIM=1",
+    "ptx functions": "{n} PTX test functions not collected here: they run without NUMBA_ENABLE_CUDASIM=1",
+    "simulator functions": "{n} simulator test functions not collected here: they run with NUMBA_ENABLE_CUDASIM=1",
+    "host": "{n} host tests not run here: they run without NUMBA_ENABLE_CUDASIM=1",
+    "simulator": "{n} simulator tests not run here: they run with NUMBA_ENABLE_CUDASIM=1",
     "behaviour": "{n} behaviour tests not run here: they run with NUMBA_ENABLE_CUDASIM=1 (simulator) or on a GPU",
     "gpu": "{n} GPU-only tests not run: no GPU",
 }
@@ -68,12 +72,14 @@ def kind_of(item):
     for mark in MARKS:
         if item.get_closest_marker(mark):
             return mark
-    name = item.path.name
-    if name.endswith("_ptx.py"):
+    return kind_of_file(item.path) or ("host" if item.path.parent == HERE else "behaviour")
+
+
+def kind_of_file(path):
+    """Return the kind that a file's name gives all its tests; None when it gives none."""
+    if path.name.endswith("_ptx.py"):
         return "ptx"
-    if name.startswith(("test_simulator", "test_sim_")):
-        return "simulator"
-    return "host" if item.path.parent == HERE else "behaviour"
+    return "simulator" if path.name.startswith(("test_simulator", "test_sim_")) else None
 
 
 def kinds_that_run():
@@ -81,6 +87,27 @@ def kinds_that_run():
     if SIMULATOR:
         return {"behaviour", "simulator", "everywhere"}
     return {"ptx", "host", "everywhere"} | ({"behaviour", "gpu"} if has_gpu() else set())
+
+
+def leave_out(config, kind, count=1):
+    """Count what this process does not run."""
+    left = config.stash[LEFT_OUT]
+    left[kind] = left.get(kind, 0) + count
+
+
+class Elsewhere(pytest.Module):
+    """A test file that this process cannot import: its test functions are counted, not collected."""
+
+    def collect(self):
+        functions = re.findall(r"(?m)^ *def test_", self.path.read_text(encoding="utf-8"))
+        leave_out(self.config, f"{kind_of_file(self.path)} functions", len(functions))
+        return []
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    """Put a file of another process aside."""
+    kind = kind_of_file(module_path)
+    return Elsewhere.from_parent(parent, path=module_path) if kind and kind not in kinds_that_run() else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -92,7 +119,7 @@ def pytest_collection_modifyitems(config, items):
             kept.append(item)
         else:
             left.append(item)
-            config.stash[LEFT_OUT][kind] = config.stash[LEFT_OUT].get(kind, 0) + 1
+            leave_out(config, kind)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
