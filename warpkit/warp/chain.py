@@ -5,7 +5,7 @@ With every lane present: shuffles by powers of two (Kogge & Stone 1973). Otherwi
 pointer, so that after log2 rounds each lane holds everything before it, whatever holes the part has.
 """
 
-from ..simt.bits import highest_bit, lowest_bit
+from ..simt.bits import highest_bit, lowest_bit, popcount
 from ..simt.lanes import as_mask, has_redux, lane_id, lanes_below, redux, shuffle, shuffle_down, shuffle_up, shuffle_xor
 from ..simt.machine import device_function
 from ..simt.types import combine, is_commutative
@@ -19,36 +19,35 @@ def log2(width):
 
 
 @device_function()
-def neighbour(members, part, reverse):
-    """Return the lane of `part` that scans just before this one, −1 when this lane is the first or not in `part`."""
+def before(part, reverse):
+    """Return the lanes of `part` that scan before this one; none when this lane is not in `part` itself."""
     below = lanes_below()
-    mine = as_mask(part & (below + 1))  # lane k's own bit is one more than the mask of the lanes below it
-    if mine == 0:
-        return highest_bit(mine)
-    if reverse:
-        return lowest_bit(as_mask(part & ~(below + below + 1)))
-    return highest_bit(as_mask(part & below))
+    if as_mask(part & (below + 1)) == 0:  # lane k's own bit is one more than the mask of the lanes below it
+        return as_mask(part & 0)
+    return as_mask(part & (~(below + below + 1) if reverse else below))
+
+
+@device_function()
+def nearest(earlier, reverse):
+    """Return the last lane of `earlier` to scan, this lane itself when there is none."""
+    lane = lowest_bit(earlier) if reverse else highest_bit(earlier)
+    return lane if lane >= 0 else lane_id()
 
 
 @device_function()
 def chain_inclusive(value, op, members, part, rounds, reverse):
     """Scan `value` over the lanes of `part`; all of `members` call. Lanes outside `part` get their own value."""
+    earlier = before(part, reverse)
+    rank = popcount(earlier)
+    source = nearest(earlier, reverse)  # the first lane points at itself, so pointers chain without a condition
     total = value
-    previous = neighbour(members, part, reverse)
     for k in range(rounds):
-        source = previous if previous >= 0 else lane_id()  # a lane may only read a participant
-        earlier = shuffle(members, total, source)
-        further = shuffle(members, previous, source) if k + 1 < rounds else previous
-        if previous >= 0:
-            total = combine(op, earlier, total)
-            previous = further
+        other = shuffle(members, total, source)
+        if k + 1 < rounds:
+            source = shuffle(members, source, source)
+        if rank >= 1 << k:
+            total = combine(op, other, total)
     return total
-
-
-@device_function()
-def last_of(part, reverse):
-    """Return the lane of `part` that scans last, −1 when `part` is empty."""
-    return lowest_bit(part) if reverse else highest_bit(part)
 
 
 @device_function()
@@ -87,19 +86,27 @@ def reduce_members(value, op, members, width):
 
 @device_function()
 def from_earlier(value, distance, width, reverse):
-    """Return (value of the lane `distance` earlier in scan order, whether there is one), in a full warp."""
+    """Return `value` of the lane `distance` earlier in scan order, in a full warp; own value where there is none."""
     if reverse:
-        return shuffle_down(FULL_MASK, value, distance, width)
-    return shuffle_up(FULL_MASK, value, distance, width)
+        return shuffle_down(FULL_MASK, value, distance, width)[0]
+    return shuffle_up(FULL_MASK, value, distance, width)[0]
+
+
+@device_function()
+def position_of(lane, width, reverse):
+    """Return how many lanes of the group of `width` scan before `lane`: known long before any shuffle is done."""
+    position = lane & (width - 1)
+    return width - 1 - position if reverse else position
 
 
 @device_function()
 def steps(value, op, rounds, width, reverse):
     """Do the first `rounds` rounds of an inclusive scan of a full warp: each lane holds its last 2^rounds values."""
+    position = position_of(lane_id(), width, reverse)
     total = value
     for k in range(rounds):
-        earlier, exists = from_earlier(total, 1 << k, width, reverse)
-        if exists:
+        earlier = from_earlier(total, 1 << k, width, reverse)
+        if position >= 1 << k:
             total = combine(op, earlier, total)
     return total
 
@@ -117,10 +124,13 @@ def exclusive_members(value, op, members, width, reverse):
     """Return (scan of the lanes before this one, True), or (anything, False) in the first lane of the group."""
     if members == FULL_MASK:
         # The last round and the shift by one lane read the same values: two independent shuffles, one latency less.
+        position, reach = position_of(lane_id(), width, reverse), 1 + width // 2
         halves = steps(value, op, log2(width) - 1, width, reverse)
-        near, exists = from_earlier(halves, 1, width, reverse)
-        far, reaches = from_earlier(halves, 1 + width // 2, width, reverse)
-        return (combine(op, far, near) if reaches else near), exists
+        prefix = from_earlier(halves, 1, width, reverse)
+        further = from_earlier(halves, reach, width, reverse)
+        if position >= reach:
+            prefix = combine(op, further, prefix)
+        return prefix, position >= 1
     return chain_exclusive(value, op, members, in_group(members, width), log2(width), reverse)
 
 
@@ -128,5 +138,5 @@ def exclusive_members(value, op, members, width, reverse):
 def chain_exclusive(value, op, members, part, rounds, reverse):
     """Return (scan of the lanes of `part` before this one, True), or (own value, False) in the first one."""
     total = chain_inclusive(value, op, members, part, rounds, reverse)
-    previous = neighbour(members, part, reverse)
-    return shuffle(members, total, previous if previous >= 0 else lane_id()), previous >= 0
+    earlier = before(part, reverse)
+    return shuffle(members, total, nearest(earlier, reverse)), earlier != 0

@@ -25,27 +25,37 @@ I1 = ir.IntType(1)
 BALLOT = 3  # the mode of NVVM's vote that returns the mask
 
 
+def read_register(builder, name: str):
+    """Read a 32-bit special register of PTX, in a form that the optimiser may merge and move."""
+    function = ir.FunctionType(I32, [])
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, f"llvm.nvvm.read.ptx.sreg.{name}"), [])
+
+
 def special_register(name: str):
-    """Return an intrinsic that reads a 32-bit special register of PTX as uint32."""
+    """Return an intrinsic that reads a 32-bit special register as uint32."""
 
     @intrinsic
     def read(typing_context):
-        def generate(context, builder, sig, args):
-            asm = ir.InlineAsm(ir.FunctionType(I32, []), f"mov.u32 $0, %{name};", "=r")
-            return builder.call(asm, [])
-
-        return signature(types.uint32), generate
+        return signature(types.uint32), lambda context, builder, sig, args: read_register(builder, name)
 
     return read
 
 
 _lane_id = special_register("laneid")
-_lanes_below = special_register("lanemask_lt")
 
 
 @overload(lanes.lane_id, target="cuda")
 def _lower_lane_id():
     return lambda: np.int32(_lane_id())
+
+
+@intrinsic
+def _lanes_below(typing_context):
+    # from the lane, which is read once, not from %lanemask_lt, which costs another slow register read
+    def generate(context, builder, sig, args):
+        return builder.sub(builder.shl(i32(1), read_register(builder, "laneid")), i32(1))
+
+    return signature(types.uint32), generate
 
 
 @overload(lanes.lanes_below, target="cuda")
@@ -67,10 +77,24 @@ def _lower_block_size():
     return lambda: np.int32(np.int32(cuda.blockDim.x * cuda.blockDim.y) * cuda.blockDim.z)
 
 
+@overload(lanes.block_index, target="cuda")
+def _lower_block_index():
+    def linear():
+        row = np.int64(cuda.blockIdx.z) * np.int64(cuda.gridDim.y) + np.int64(cuda.blockIdx.y)
+        return row * np.int64(cuda.gridDim.x) + np.int64(cuda.blockIdx.x)
+
+    return linear
+
+
+@overload(lanes.grid_size, target="cuda")
+def _lower_grid_size():
+    return lambda: np.int64(cuda.gridDim.x) * np.int64(cuda.gridDim.y) * np.int64(cuda.gridDim.z)
+
+
 @intrinsic
 def _group_lanes(typing_context, width):
     def generate(context, builder, sig, args):
-        lane = builder.call(ir.InlineAsm(ir.FunctionType(I32, []), "mov.u32 $0, %laneid;", "=r"), [])
+        lane = read_register(builder, "laneid")
         lanes_of_a_group = builder.lshr(i32(-1), builder.sub(i32(32), args[0]))
         return builder.shl(lanes_of_a_group, builder.and_(lane, builder.sub(i32(0), args[0])))
 

@@ -59,9 +59,7 @@ def _element_type(name, dtype):
     vector = vector_types.get(getattr(getattr(dtype, "typing_key", None), "__name__", ""))
     element = vector or parse_dtype(dtype)
     if element is None:
-        refuse(
-            f"{name}: dtype must be a NumPy type, a record dtype, a vector type or a tuple of them, not {dtype}."
-        )
+        refuse(f"{name}: dtype must be a NumPy, record or vector type or a tuple of them, not {dtype}.")
     return element
 
 

@@ -37,7 +37,7 @@ def apply_scalar(context, builder, op, t, a, b):
     if kind.family == "float":
         return _with_float(builder, t, a, b, lambda a, b: _float(builder, op, a, b))
     if op in _ARITHMETIC:
-        return builder.add(a, b) if op is ops.add else builder.mul(a, b)
+        return _integer(builder, op, a, b)
     compare = builder.icmp_signed if kind.family == "signed" else builder.icmp_unsigned
     return builder.select(compare("<" if op in _MINIMA else ">", a, b), a, b)
 
@@ -49,13 +49,28 @@ def _logic(builder, op, a, b):
     return getattr(builder, _LOGIC[op])(a, b)
 
 
+def _integer(builder, op, a, b):
+    """Add or multiply integers.
+
+    A plain `add` behind a condition LLVM would turn into a select and an add, one after the other in every round of a
+    scan; what it cannot see into it leaves behind the condition, and that becomes one predicated instruction.
+    """
+    letter = {32: "r", 64: "l"}.get(a.type.width)
+    if op is ops.mul or letter is None:
+        return builder.add(a, b) if op is ops.add else builder.mul(a, b)
+    asm = ir.InlineAsm(
+        ir.FunctionType(a.type, [a.type, a.type]), f"add.u{a.type.width} $0, $1, $2;", f"={letter},{letter},{letter}"
+    )
+    return builder.call(asm, [a, b])
+
+
 def _complex(builder, op, a, b):
     ar, ai, br, bi = (builder.extract_value(v, i) for v in (a, b) for i in (0, 1))
     plus, times = (lambda x, y, op=op: _rounded(builder, op, x, y) for op in _ARITHMETIC)
     if op is ops.add:
         real, imaginary = plus(ar, br), plus(ai, bi)
     else:
-        real = plus(times(ar, br), builder.fneg(times(ai, bi)))
+        real = _instruction(builder, "sub.rn", times(ar, br), times(ai, bi))
         imaginary = plus(times(ar, bi), times(ai, br))
     result = builder.insert_value(ir.Constant(a.type, ir.Undefined), real, 0)
     return builder.insert_value(result, imaginary, 1)

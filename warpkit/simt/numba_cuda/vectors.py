@@ -18,9 +18,7 @@ from .words import I32, from_words, i32, to_words
 def _check(name, items, source, nbytes) -> None:
     arrays = [t for t in (items, source) if isinstance(t, types.Array) and t.ndim == 1]
     if len(arrays) < 2 or items.dtype != source.dtype:
-        refuse(
-            f"{name}: needs two 1-D arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}."
-        )
+        refuse(f"{name}: needs two 1-D arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}.")
     if source.layout != "C":
         refuse(f"{name}: needs a contiguous array; copy the strided one first.")
     if not isinstance(nbytes, types.IntegerLiteral) or nbytes.literal_value not in (2, 4, 8, 16):
