@@ -51,7 +51,7 @@ def _dimensions(shape) -> list:
 
 
 def _element_type(name, dtype):
-    """Return the element type that `dtype` means: NumPy's and Numba's scalars, records, vector types, tuples of these."""
+    """Return the element type that `dtype` means: NumPy or Numba scalars, records, vector types, tuples of these."""
     if isinstance(dtype, types.BaseTuple):
         return types.Tuple(tuple(_element_type(name, part) for part in dtype))
     from numba.cuda.vector_types import vector_types  # loaded by now: a kernel is being compiled
