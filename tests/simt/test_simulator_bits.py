@@ -21,7 +21,11 @@ def test_counts_use_the_width_of_the_type(dtype):
         assert cuda.popc(x) == bits.count("1")
         assert cuda.clz(x) == (bits.index("1") if "1" in bits else width)
         assert cuda.ffs(x) == (width - bits.rindex("1") if "1" in bits else 0)
-        assert (type(cuda.popc(x)), type(cuda.clz(x)), type(cuda.ffs(x))) == (SCALARS[kind], SCALARS[kind], SCALARS[np.uint32])
+        assert (type(cuda.popc(x)), type(cuda.clz(x)), type(cuda.ffs(x))) == (
+            SCALARS[kind],
+            SCALARS[kind],
+            SCALARS[np.uint32],
+        )
         wide = 64 if dtype == "u8" else 32
         assert cuda.brev(x) == int(f"{value % (1 << wide):0{wide}b}"[::-1], 2)
 
@@ -61,8 +65,30 @@ def test_halves_round_once_and_compare():
     assert h.hadd(2048, 1) == 2048
     assert (h.hsub(1, 0.5), h.hmul(3, 0.5), h.hdiv(1, 3)) == (0.5, 1.5, np.float16(1) / np.float16(3))
     assert h.hfma(1 + 2**-10, 1 + 2**-10, -1) == np.float16(2**-9 + 2**-20)
-    assert (h.hneg(1), h.habs(-2), h.hfloor(-1.5), h.hceil(-1.5), h.htrunc(-1.5), h.hrint(2.5)) == (-1, 2, -2, -1, -1, 2)
-    assert (h.hsqrt(4), h.hrsqrt(4), h.hrcp(4), h.hexp2(3), h.hlog2(8), h.hexp10(2), h.hlog10(100)) == (2, 0.5, 0.25, 8, 3, 100, 2)
+    assert (h.hneg(1), h.habs(-2), h.hfloor(-1.5), h.hceil(-1.5), h.htrunc(-1.5), h.hrint(2.5)) == (
+        -1,
+        2,
+        -2,
+        -1,
+        -1,
+        2,
+    )
+    assert (h.hsqrt(4), h.hrsqrt(4), h.hrcp(4), h.hexp2(3), h.hlog2(8), h.hexp10(2), h.hlog10(100)) == (
+        2,
+        0.5,
+        0.25,
+        8,
+        3,
+        100,
+        2,
+    )
     assert (h.hexp(0), h.hlog(1), h.hsin(0), h.hcos(0), h.htanh(0)) == (1, 0, 0, 1, 0)
     assert (h.hmax(1, np.nan), h.hmin(1, 2)) == (1, 1)
-    assert (h.heq(1, 1), h.hne(1, 1), h.hge(1, 2), h.hgt(2, 1), h.hle(1, 2), h.hlt(2, 1)) == (True, False, False, True, True, False)
+    assert (h.heq(1, 1), h.hne(1, 1), h.hge(1, 2), h.hgt(2, 1), h.hle(1, 2), h.hlt(2, 1)) == (
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+    )

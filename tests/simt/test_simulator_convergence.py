@@ -112,7 +112,7 @@ def test_a_helper_called_from_two_places_makes_two_groups():
     @cuda.jit
     def kernel(out):
         lane = cuda.laneid
-        out[lane, 0] = helper() if lane < 4 else helper()
+        out[lane, 0] = helper() if lane < 4 else helper()  # noqa: RUF034
         out[lane, 1] = (helper(), helper())[lane % 2]
 
     out = run(kernel, columns=2)

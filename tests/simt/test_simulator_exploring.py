@@ -51,7 +51,16 @@ def test_fences_with_atomics_order_a_message():
     message_passing(cuda.threadfence_system, cuda.threadfence, exchanged, added)
 
 
-@pytest.mark.parametrize(("write_fence", "read_fence"), [(nothing, cuda.threadfence), (cuda.threadfence, nothing), (cuda.threadfence_block, cuda.threadfence), (cuda.threadfence, cuda.threadfence_block)], ids=["writer's", "reader's", "writer's too narrow", "reader's too narrow"])
+@pytest.mark.parametrize(
+    ("write_fence", "read_fence"),
+    [
+        (nothing, cuda.threadfence),
+        (cuda.threadfence, nothing),
+        (cuda.threadfence_block, cuda.threadfence),
+        (cuda.threadfence, cuda.threadfence_block),
+    ],
+    ids=["writer's", "reader's", "writer's too narrow", "reader's too narrow"],
+)
 def test_a_message_without_one_of_its_fences_is_reported(write_fence, read_fence):
     with pytest.raises(RaceFault, match="a global array of int64") as caught:
         message_passing(write_fence, read_fence, exchanged, added)

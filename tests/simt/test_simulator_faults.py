@@ -1,7 +1,4 @@
-"""Every fault is an exception of its class and names threads, lanes, mask and the user's line; the simulator lives on."""
-
-import re
-import time
+"""Barrier, lane and bounds faults: each names threads, lanes, mask and the user's line; the simulator lives on."""
 
 import numpy as np
 import pytest
@@ -10,26 +7,7 @@ from numba import cuda
 from warpkit.errors import BarrierFault, BoundsFault, Fault, LaneFault, NoProgress, RaceFault
 from warpkit.simt import simulator
 
-FULL = 0xFFFFFFFF
-HERE = re.escape(__file__)
-
-
-def fault(kind, body, *args, blocks=1, threads=32):
-    """Launch `body`, expect `kind`, check that the simulator still works; return the message."""
-    with pytest.raises(kind) as caught:
-        cuda.jit(body)[blocks, threads](*args)
-    assert type(caught.value) is kind
-    out = np.zeros(32, np.int64)
-
-    @cuda.jit
-    def works(out):
-        out[cuda.laneid] = cuda.shfl_sync(FULL, cuda.laneid, 5)
-
-    works[1, 32](out)
-    assert (out == 5).all()
-    message = str(caught.value)
-    assert re.search(HERE + r":\d+", message), message
-    return message
+from .simulator_helpers import FULL, fault
 
 
 def test_all_faults_are_faults_and_bounds_are_index_errors():
@@ -156,7 +134,9 @@ def test_read_of_a_lane_that_is_not_there():
 
         simulator.meet(1, resolve, name="asking")
 
-    assert "asking in warp 0 of block (0, 0, 0), lanes 0x0000000f without a mask: lane 3 asks too much" in fault(LaneFault, meets, threads=4)
+    assert "asking in warp 0 of block (0, 0, 0), lanes 0x0000000f without a mask: lane 3 asks too much" in fault(
+        LaneFault, meets, threads=4
+    )
 
 
 @pytest.mark.parametrize("index", [10, -11, 2**40, np.uint32(2**32 - 1)], ids=str)
@@ -191,187 +171,3 @@ def test_index_out_of_bounds_in_any_dimension_space_and_view():
         x[2:6][4] = 1
 
     assert "shape (4,)" in fault(BoundsFault, view, np.zeros(10), threads=1)
-
-
-def race(body, threads=64):
-    return fault(RaceFault, body, threads=threads)
-
-
-def test_read_of_shared_memory_that_no_barrier_separates_from_the_write():
-    def kernel():
-        s = cuda.shared.array(64, np.int32)
-        s[cuda.threadIdx.x] = 1
-        s[63 - cuda.threadIdx.x]
-
-    message = race(kernel)
-    assert "a shared array of int32, shape (64,)" in message
-    assert message.count(__file__) == 2
-    assert "`s[cuda.threadIdx.x] = 1`" in message
-    assert "`s[63 - cuda.threadIdx.x]`" in message
-
-
-def test_write_after_read_and_different_writes():
-    def overwrites():
-        s = cuda.shared.array(64, np.int32)
-        t = cuda.threadIdx.x
-        s[t] = 1
-        cuda.syncthreads()
-        value = s[(t + 40) % 64]
-        s[t] = value + 1
-
-    assert "reads it" in race(overwrites) or "read it" in race(overwrites)
-
-    def both_write():
-        cuda.shared.array(1, np.int32)[0] = cuda.threadIdx.x
-
-    assert "writes it" in race(both_write)
-
-
-def test_scratch_used_twice_without_a_barrier_between():
-    def kernel():
-        def exchange(value):
-            s[cuda.threadIdx.x] = value
-            cuda.syncthreads()
-            return s[63 - cuda.threadIdx.x]
-
-        s = cuda.shared.array(64, np.int32)
-        exchange(1)
-        exchange(2)
-
-    race(kernel)
-
-
-def test_plain_zeroing_before_atomics_needs_a_barrier_and_so_does_reading_after():
-    def zeroing():
-        s = cuda.shared.array(1, np.int32)
-        if cuda.threadIdx.x == 0:
-            s[0] = 0
-        cuda.atomic.add(s, 0, 1)
-
-    assert "atomically" in race(zeroing)
-
-    def reading():
-        s = cuda.shared.array(1, np.int32)
-        if cuda.threadIdx.x == 0:
-            s[0] = 0
-        cuda.syncthreads()
-        cuda.atomic.add(s, 0, 1)
-        s[0]
-
-    assert "atomically" in race(reading)
-
-
-def test_a_shuffle_is_no_memory_barrier_and_syncwarp_orders_its_lanes_only():
-    def shuffled():
-        s = cuda.shared.array(32, np.int32)
-        s[cuda.laneid] = 1
-        cuda.shfl_sync(FULL, 1, 0)
-        s[31 - cuda.laneid]
-
-    race(shuffled, 32)
-
-    def other_half():
-        s = cuda.shared.array(32, np.int32)
-        s[cuda.laneid] = 1
-        cuda.syncwarp(0xFFFF if cuda.laneid < 16 else 0xFFFF0000)
-        s[31 - cuda.laneid]
-
-    race(other_half, 32)
-
-
-def test_overlapping_items_of_different_sizes_race_too():
-    def kernel():
-        wide, narrow = cuda.shared.array(0, np.int64), cuda.shared.array(0, np.uint8)
-        if cuda.threadIdx.x == 0:
-            wide[0] = 1
-        else:
-            narrow[7] = 1
-
-    with pytest.raises(RaceFault):
-        cuda.jit(kernel)[1, 2, 0, 64]()
-
-
-def test_no_race_between_barriers_equal_writes_atomics_and_lanes_after_syncwarp():
-    @cuda.jit
-    def kernel(out):
-        t = cuda.threadIdx.x
-        s, n, flag = cuda.shared.array(64, np.int32), cuda.shared.array(1, np.int32), cuda.shared.array(1, np.int8)
-        flag[0] = 1
-        if t == 0:
-            n[0] = 0
-        s[t] = t
-        cuda.syncwarp()
-        value = s[t ^ 1]
-        cuda.syncthreads()
-        s[t] = value
-        cuda.atomic.add(n, 0, 1)
-        cuda.syncthreads()
-        out[t] = s[63 - t] + n[0] + flag[0]
-
-    out = np.zeros(64, np.int64)
-    kernel[1, 64](out)
-    assert (out == ((63 - np.arange(64)) ^ 1) + 65).all()
-
-
-def test_plain_spinning_without_a_writer():
-    def kernel(flag):
-        if cuda.laneid == 3:
-            cuda.syncwarp(1 << 3)
-        while flag[0] == 0:
-            pass
-
-    start = time.monotonic()
-    message = fault(NoProgress, kernel, np.zeros(1, np.int32), blocks=2)
-    assert "no progress: every running thread reads without end and nobody writes" in message
-    assert "`while flag[0] == 0:`" in message
-    assert time.monotonic() - start < 20
-
-
-def test_spinning_in_atomics_collectives_and_at_a_barrier():
-    def lock(flag):
-        while cuda.atomic.cas(flag, 0, 0, 1) != 0:
-            cuda.nanosleep(100)
-
-    fault(NoProgress, lock, np.ones(1, np.int32))
-
-    def together(flag):
-        while cuda.all_sync(FULL, flag[0] == 0):
-            pass
-
-    fault(NoProgress, together, np.zeros(1, np.int32))
-
-    def barrier(flag):
-        if cuda.threadIdx.x == 0:
-            while flag[0] == 0:
-                pass
-        cuda.syncthreads()
-
-    assert "waits at" in fault(NoProgress, barrier, np.zeros(1, np.int32), threads=64)
-
-
-def test_a_loop_that_touches_nothing_is_stopped_by_the_clock(monkeypatch):
-    monkeypatch.setenv("WARPKIT_SIM_TIMEOUT", "0.5")
-
-    def kernel():
-        turns = 0
-        while True:
-            turns += 1
-
-    message = fault(NoProgress, kernel)
-    assert "longer than 0.5 s (WARPKIT_SIM_TIMEOUT)" in message
-    assert "thread (0, 0, 0) of block (0, 0, 0)" in message
-
-
-def test_long_honest_work_is_not_mistaken_for_spinning():
-    @cuda.jit
-    def kernel(x, out):
-        total = 0
-        for _ in range(40):
-            for i in range(32):
-                total += x[i]
-            total += cuda.shfl_xor_sync(FULL, 0, 1)
-        out[cuda.laneid] = total
-
-    out = np.zeros(32, np.int64)
-    kernel[1, 32](np.ones(32, np.int32), out)
-    assert (out == 1280).all()

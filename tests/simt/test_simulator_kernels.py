@@ -1,8 +1,8 @@
 """Users' unchanged kernels: how they launch, where their helpers live, what happens when they raise."""
 
 import contextvars
-import importlib.util
 import io
+import os
 import pathlib
 import pdb
 import subprocess
@@ -11,14 +11,12 @@ import threading
 
 import numpy as np
 import pytest
-from numba import cuda
+from numba import cuda, float32, int8, uint32
 
 from warpkit.errors import BoundsFault, OutsideKernel
 from warpkit.simt import simulator
 
-_spec = importlib.util.spec_from_file_location("simulator_helpers", pathlib.Path(__file__).with_name("simulator_helpers.py"))
-helpers = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(helpers)
+from . import simulator_helpers as helpers
 
 
 @cuda.jit
@@ -57,15 +55,30 @@ assert out.tolist() == [*range(1, 32), 31, 32], out
     subprocess.run([sys.executable, "-c", script], check=True, cwd=pathlib.Path.cwd())
 
 
-@pytest.mark.parametrize("order", [("from numba import cuda", "import warpkit.simt.simulator"), ("import warpkit.simt.simulator", "from numba import cuda")])
-def test_import_order_does_not_matter(order):
-    decorated = "@cuda.jit\ndef kernel(out): out[cuda.laneid] = cuda.shfl_sync(0xFFFFFFFF, cuda.laneid, 31 - cuda.laneid)\n"
-    first, second = order
-    lines = [first, decorated if "cuda" in first else "", second, "" if "cuda" in first and "warpkit" not in first else decorated]
-    if "warpkit" in first:
-        lines = [first, second, decorated]
-    script = "\n".join(["import numpy as np", *lines, "out = np.zeros(32, np.int32)", "kernel[1, 32](out)", "assert (out == np.arange(32)[::-1]).all()"])
+DECORATED = """
+import numpy as np
+@cuda.jit
+def kernel(out):
+    out[cuda.laneid] = cuda.shfl_sync(0xFFFFFFFF, cuda.laneid, 31 - cuda.laneid)
+out = np.zeros(32, np.int32)
+"""
+CHECK = "kernel[1, 32](out)\nassert (out == np.arange(32)[::-1]).all()\n"
+NUMBA, WARPKIT = "from numba import cuda\n", "import warpkit.simt.simulator\n"
+
+
+@pytest.mark.parametrize(
+    "script", [NUMBA + DECORATED + WARPKIT + CHECK, WARPKIT + NUMBA + DECORATED + CHECK], ids=["after", "before"]
+)
+def test_import_order_does_not_matter(script):
     subprocess.run([sys.executable, "-c", script], check=True, cwd=pathlib.Path.cwd())
+
+
+def test_importing_it_beside_a_real_gpu_target_is_refused():
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
+    script = "import warpkit.simt.simulator"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "needs NUMBA_ENABLE_CUDASIM=1" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("grid", [3, (2, 3), (2, 1, 2)], ids=str)
@@ -163,7 +176,11 @@ def test_device_code_outside_a_kernel_says_so():
 def test_print_and_a_debugger_work_inside_a_kernel(capsys, monkeypatch):
     answers = io.StringIO("p value + 1\nup\np 'here', marker\ndown\nn\np value\nc\n")
     said = io.StringIO()
-    monkeypatch.setattr(sys, "breakpointhook", lambda: pdb.Pdb(stdin=answers, stdout=said, nosigint=True, readrc=False).set_trace(sys._getframe(1)))
+
+    def debugger():
+        pdb.Pdb(stdin=answers, stdout=said, nosigint=True, readrc=False).set_trace(sys._getframe(1))
+
+    monkeypatch.setattr(sys, "breakpointhook", debugger)
 
     @cuda.jit
     def kernel(out):
@@ -281,3 +298,25 @@ def test_nested_launch_from_host_code_called_in_a_kernel():
     assert (inner == np.arange(4)).all()
     with pytest.raises(BoundsFault):
         fill[1, 8](np.zeros(4))
+
+
+def test_what_lanes_combine_when_they_meet_overflows_silently():
+    @cuda.jit
+    def kernel(out):
+        out[cuda.laneid] = simulator.meet(np.float32(3e38), lambda lanes: sum(lanes.values()))
+
+    out = np.zeros(4, np.float32)
+    kernel[1, 4](out)
+    assert (out == np.inf).all()
+
+
+def test_numba_types_as_casts_and_cache_hints():
+    @cuda.jit
+    def kernel(x, out):
+        out[0] = uint32(cuda.ldcg(x, 0) - 2)
+        cuda.stcs(out, 1, int8(x[1] * 100))
+        out[2] = float32(x[0]) / 3
+
+    out = np.zeros(3)
+    kernel[1, 1](np.array([1, 3], np.int32), out)
+    assert out.tolist() == [2**32 - 1, 44, float(np.float32(1) / np.float32(3))]

@@ -27,7 +27,8 @@ typing.refresh()
 def ask(name, *given):
     function = abs if name == "abs" else getattr(operator, name)
     try:
-        found = typing.resolve_function_type(function, tuple(getattr(types, "boolean" if g == "bool" else g) for g in given), {})
+        given = tuple(getattr(types, "boolean" if name == "bool" else name) for name in given)
+        found = typing.resolve_function_type(function, given, {})
         return str(found.return_type)
     except Exception:
         return None
@@ -41,7 +42,13 @@ print(json.dumps(table))
 def numba_table():
     question = json.dumps([NAMES, [*ARITHMETIC, *BITWISE], ["neg", "pos", "invert", "abs"]])
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ASK_NUMBA, question], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ASK_NUMBA, question],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -83,8 +90,12 @@ def test_the_scalars_follow_the_table_with_our_own_python_and_numpy_operands(ope
                     assert type(result) is SCALARS[dtype.type], (a, b, type(left), type(right))
                     assert np.isclose(complex(result), exact, rtol=1e-2)
             if result_dtype(operation, np.dtype(a), np.dtype(np.int64)) is not None:
-                assert apply(SCALARS[np.dtype(a).type](5), 2).dtype == result_dtype(operation, np.dtype(a), np.dtype(np.int64))
-                assert apply(5, SCALARS[np.dtype(a).type](2)).dtype == result_dtype(operation, np.dtype(np.int64), np.dtype(a))
+                assert apply(SCALARS[np.dtype(a).type](5), 2).dtype == result_dtype(
+                    operation, np.dtype(a), np.dtype(np.int64)
+                )
+                assert apply(5, SCALARS[np.dtype(a).type](2)).dtype == result_dtype(
+                    operation, np.dtype(np.int64), np.dtype(a)
+                )
 
 
 BIG = 2**31 - 1
@@ -144,7 +155,21 @@ def test_conversions_indexing_and_ranges():
     assert f"{three} {three:03d}" == "3 003"
 
 
-@pytest.mark.parametrize(("value", "dtype", "kept"), [(300, "u1", 44), (-1, "u4", 2**32 - 1), (2**31, "i4", -(2**31)), (2.9, "i4", 2), (-2.9, "i8", -2), (1e300, "i4", BIG), (float("nan"), "i4", 0), (7, "?", True), (0.1, "f4", float(np.float32(0.1))), (2 + 1j, "c8", 2 + 1j)])
+@pytest.mark.parametrize(
+    ("value", "dtype", "kept"),
+    [
+        (300, "u1", 44),
+        (-1, "u4", 2**32 - 1),
+        (2**31, "i4", -(2**31)),
+        (2.9, "i4", 2),
+        (-2.9, "i8", -2),
+        (1e300, "i4", BIG),
+        (float("nan"), "i4", 0),
+        (7, "?", True),
+        (0.1, "f4", float(np.float32(0.1))),
+        (2 + 1j, "c8", 2 + 1j),
+    ],
+)
 def test_scalar_wraps_like_a_store(value, dtype, kept):
     assert scalar(value, dtype) == kept
     assert type(scalar(value, dtype)) is SCALARS[np.dtype(dtype).type]

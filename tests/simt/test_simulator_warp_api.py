@@ -25,8 +25,12 @@ def each_lane(body, lanes=32):
 def test_shuffles_read_the_lane_they_name_and_keep_their_own_at_the_edges():
     lanes = list(range(32))
     assert each_lane(lambda lane: cuda.shfl_sync(FULL, lane, lane + 5)) == [(lane + 5) % 32 for lane in lanes]
-    assert each_lane(lambda lane: cuda.shfl_up_sync(FULL, lane, 3)) == [max(lane - 3, lane if lane < 3 else 0) for lane in lanes]
-    assert each_lane(lambda lane: cuda.shfl_down_sync(FULL, lane, 3)) == [lane + 3 if lane < 29 else lane for lane in lanes]
+    assert each_lane(lambda lane: cuda.shfl_up_sync(FULL, lane, 3)) == [
+        max(lane - 3, lane if lane < 3 else 0) for lane in lanes
+    ]
+    assert each_lane(lambda lane: cuda.shfl_down_sync(FULL, lane, 3)) == [
+        lane + 3 if lane < 29 else lane for lane in lanes
+    ]
     assert each_lane(lambda lane: cuda.shfl_xor_sync(FULL, lane, 5)) == [lane ^ 5 for lane in lanes]
 
 

@@ -129,5 +129,3 @@ class Launch:
                         except (Exception, GreenletExit):
                             pass  # a second failure while unwinding would hide the first
         self.resident = []
-
-

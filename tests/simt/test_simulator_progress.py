@@ -1,0 +1,74 @@
+"""No launch hangs: spinning that nobody can end, and loops that touch nothing."""
+
+import time
+
+import numpy as np
+from numba import cuda
+
+from warpkit.errors import NoProgress
+
+from .simulator_helpers import FULL, fault
+
+
+def test_plain_spinning_without_a_writer():
+    def kernel(flag):
+        if cuda.laneid == 3:
+            cuda.syncwarp(1 << 3)
+        while flag[0] == 0:
+            pass
+
+    start = time.monotonic()
+    message = fault(NoProgress, kernel, np.zeros(1, np.int32), blocks=2)
+    assert "no progress: every running thread reads without end and nobody writes" in message
+    assert "`while flag[0] == 0:`" in message
+    assert time.monotonic() - start < 20
+
+
+def test_spinning_in_atomics_collectives_and_at_a_barrier():
+    def lock(flag):
+        while cuda.atomic.cas(flag, 0, 0, 1) != 0:
+            cuda.nanosleep(100)
+
+    fault(NoProgress, lock, np.ones(1, np.int32))
+
+    def together(flag):
+        while cuda.all_sync(FULL, flag[0] == 0):
+            pass
+
+    fault(NoProgress, together, np.zeros(1, np.int32))
+
+    def barrier(flag):
+        if cuda.threadIdx.x == 0:
+            while flag[0] == 0:
+                pass
+        cuda.syncthreads()
+
+    assert "waits at" in fault(NoProgress, barrier, np.zeros(1, np.int32), threads=64)
+
+
+def test_a_loop_that_touches_nothing_is_stopped_by_the_clock(monkeypatch):
+    monkeypatch.setenv("WARPKIT_SIM_TIMEOUT", "0.5")
+
+    def kernel():
+        turns = 0
+        while True:
+            turns += 1
+
+    message = fault(NoProgress, kernel)
+    assert "longer than 0.5 s (WARPKIT_SIM_TIMEOUT)" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0)" in message
+
+
+def test_long_honest_work_is_not_mistaken_for_spinning():
+    @cuda.jit
+    def kernel(x, out):
+        total = 0
+        for _ in range(40):
+            for i in range(32):
+                total += x[i]
+            total += cuda.shfl_xor_sync(FULL, 0, 1)
+        out[cuda.laneid] = total
+
+    out = np.zeros(32, np.int64)
+    kernel[1, 32](np.ones(32, np.int32), out)
+    assert (out == 1280).all()
