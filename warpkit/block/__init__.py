@@ -1,5 +1,19 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
+from .grid import grid_reduce, grid_scratch
+from .lookback import (
+    lookback_exclusive_prefix,
+    lookback_next_tile,
+    lookback_publish,
+    reset_tile_states,
+    tile_states,
+)
+from .queue import (
+    block_queue_push,
+    block_queue_push_if,
+    block_queue_push_if_ordered,
+    block_queue_push_ordered,
+)
 from .reduce import block_max, block_min, block_product, block_reduce, block_sum
 from .scan import (
     block_exclusive_scan,

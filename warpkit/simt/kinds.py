@@ -1,5 +1,6 @@
 """What a value is, in words that both machines share: checks and refusals are written once, on kinds."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,7 @@ class Kind:
 _FAMILIES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float", "c": "complex"}
 
 
+@functools.cache  # NumPy computes the name of a dtype anew each time
 def kind_of_dtype(dtype: Any) -> Kind:
     """Return the kind of a NumPy scalar type."""
     if dtype.kind not in _FAMILIES:

@@ -10,7 +10,7 @@ if SIMULATOR:
     from . import simulator
     from .ops import known
     from .rules import redux_form
-    from .simulated import absent_lane, int32, kind_of_value, same_bits, uint32
+    from .simulated import absent_lane, int32, int64, kind_of_value, same_bits, uint32
     from .types import combine
 
 
@@ -31,6 +31,20 @@ def block_size():
     """Return how many threads this block has, int32."""
     dim = simulator.thread().block_dim
     return int32(int(dim.x) * int(dim.y) * int(dim.z))
+
+
+@operation
+def block_index():
+    """Return this block's linear index in its grid, x fastest, int64."""
+    at, dim = simulator.thread().block_idx, simulator.thread().grid_dim
+    return int64((int(at.z) * int(dim.y) + int(at.y)) * int(dim.x) + int(at.x))
+
+
+@operation
+def grid_size():
+    """Return how many blocks this grid has, int64."""
+    dim = simulator.thread().grid_dim
+    return int64(int(dim.x) * int(dim.y) * int(dim.z))
 
 
 @operation

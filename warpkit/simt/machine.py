@@ -73,6 +73,25 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
     return cuda.device_array(shape, dtype)
 
 
+def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Return a device array of zero bytes; done when it returns."""
+    array = empty(shape, dtype)
+    clear(array)
+    if not SIMULATOR:
+        cuda.default_stream().synchronize()
+    return array
+
+
+def clear(array: Any, stream: Any = None) -> None:
+    """Fill a contiguous device array with zero bytes, on `stream` (a numba stream; None: the default stream)."""
+    if SIMULATOR:
+        array._ary.view(np.uint8)[...] = 0
+        return
+    from numba.cuda.cudadrv import driver
+
+    driver.device_memset(array, 0, array.nbytes, cuda.default_stream() if stream is None else stream)
+
+
 def to_host(array: Any) -> np.ndarray:
     """Return a NumPy array with a copy of a device array; waits for the work on the default stream."""
     return array.copy_to_host()
