@@ -4,10 +4,11 @@ from . import _versions
 
 _versions.check()
 
-from . import errors, ops, warp
+from . import block, errors, ops, warp
+from .block import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .ops import *  # noqa: F403
 from .warp import *  # noqa: F403
 
 __version__ = _versions.__version__
-__all__ = [*errors.__all__, *ops.__all__, *warp.__all__]
+__all__ = [*errors.__all__, *ops.__all__, *warp.__all__, *block.__all__]
