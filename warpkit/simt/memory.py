@@ -27,6 +27,12 @@ def local_array(shape, dtype):
 
 
 @operation
+def local_like(items):
+    """Return an array of this thread as long as the one-dimensional `items` and of its type, not initialised."""
+    return simulator.local(items.size, items._element)
+
+
+@operation
 def atomic_add(array, index, value):
     """Add `value` to `array[index]` in one step; returns the old value. 32- and 64-bit integers and floats."""
     return simulator.atomic("add", array, index, value)
@@ -118,6 +124,24 @@ def load_vector(items, at, source, index, nbytes):
 def store_vector(items, at, target, index, nbytes):
     """Store the `nbytes` of `items[at:]` from `target[index]` on, in one access; conditions as for `load_vector`."""
     write_run(items, at, target, index, nbytes)
+
+
+@operation
+def load_items(items, source, index):
+    """Fill `items` from `source[index]` on: in the widest accesses that its length allows and the address is aligned to.
+
+    Up to 16 bytes an access for numbers, vectors and records of 1, 2, 4, 8 or 16 bytes in arrays of one dtype, `source`
+    contiguous; everything else item by item.
+    """
+    for k in range(items.size):
+        items[k] = source[int(index) + k]
+
+
+@operation
+def store_items(items, target, index):
+    """Store `items` from `target[index]` on; see `load_items`."""
+    for k in range(items.size):
+        target[int(index) + k] = items[k]
 
 
 @operation

@@ -75,9 +75,19 @@ def kind_of_value(value: Any) -> Kind:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and getattr(value, "ndim", 0) == 0:
         return kind_of_dtype(dtype)
-    return Kind(
-        f"array of {dtype}" if dtype is not None else type(value).__name__, "array" if dtype is not None else "other"
-    )
+    if dtype is not None:
+        return Kind(f"array of {dtype}", "array", parts=_item_kinds(value))
+    return Kind(type(value).__name__, "other")
+
+
+def _item_kinds(array: Any) -> tuple[Kind, ...]:
+    """Return the kind of the items of an in-kernel array, of which vectors and tuples are records in memory."""
+    element = getattr(array, "_element", None)
+    if element is None or not array.size:
+        return ()
+    if element.kind == "value":
+        return (kind_of_value(element.load(np.zeros(1, element.dtype)[0])),)
+    return (kind_of_dtype(element.dtype),)
 
 
 def is_vector(value: Any) -> bool:

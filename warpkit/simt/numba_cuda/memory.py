@@ -93,8 +93,28 @@ def _allocate_local(context, builder, element, count):
     return slot
 
 
+def _local_like(typing_context, items):
+    if not isinstance(items, types.Array) or items.ndim != 1:
+        refuse(f"local_like: needs a one-dimensional array, not {kind_of(items).name}.")
+    result = types.Array(items.dtype, 1, "C")
+
+    def generate(context, builder, sig, args):
+        # A length that becomes a constant by inlining: then the slot becomes registers.
+        length = builder.extract_value(context.make_array(items)(context, builder, value=args[0]).shape, 0)
+        element = context.get_data_type(items.dtype)
+        size = context.get_constant(types.intp, context.get_abi_sizeof(element))
+        array, slot = context.make_array(result)(context, builder), builder.alloca(element, length)
+        slot.align = 16
+        data = builder.bitcast(slot, array.data.type)
+        context.populate_array(array, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
+        return array._getvalue()
+
+    return signature(result, items), generate
+
+
 _array_function(memory.shared_array, _allocate_shared)
 _array_function(memory.local_array, _allocate_local)
+register_intrinsic(memory.local_like, _local_like)
 
 
 @overload(memory.atomic_add, target="cuda")

@@ -10,7 +10,7 @@ from numba.cuda.typing import signature
 
 from .. import memory
 from ..refusals import refuse
-from .kinds import kind_of
+from .kinds import is_vector, kind_of
 from .memory import element_pointer
 from .words import I32, from_words, i32, to_words
 
@@ -99,3 +99,81 @@ def _lower_load_vector(items, at, source, index, nbytes):
 @overload(memory.store_vector, target="cuda", prefer_literal=True)
 def _lower_store_vector(items, at, target, index, nbytes):
     return lambda items, at, target, index, nbytes: _store_vector(items, at, target, index, nbytes)
+
+
+def _item_bytes(items, array) -> int:
+    """Return the bytes of an item where vector accesses can move it, else 0."""
+    if items.dtype != array.dtype or array.layout != "C":
+        return 0
+    t, kind = items.dtype, kind_of(items.dtype)
+    if isinstance(t, types.Record):
+        size = t.size
+    elif is_vector(t) or kind.is_numeric:
+        size = sum(leaf.bits for leaf in kind.leaves) // 8
+    else:
+        size = 0  # how a tuple is padded is Numba's own affair
+    return size if size in (1, 2, 4, 8, 16) else 0
+
+
+# Which of the three widths fits the length is known at compile time, once the length is a constant by inlining; whether
+# the address is aligned is not.
+@overload(memory.load_items, target="cuda")
+def _lower_load_items(items, source, index):
+    size = _item_bytes(items, source)
+    if size == 0:
+
+        def one_by_one(items, source, index):
+            for k in range(items.size):
+                items[k] = source[index + k]
+
+        return one_by_one
+    eight, four = max(8, size), max(4, size)
+    in_16, in_8, in_4 = 16 // size, eight // size, four // size
+
+    def load(items, source, index):
+        size = items.size
+        if size & (in_16 - 1) == 0 and memory.is_aligned(source, index, 16):
+            for k in range(0, size, in_16):
+                memory.load_vector(items, k, source, index + k, 16)
+        elif size & (in_16 - 1) != 0 and size & (in_8 - 1) == 0 and memory.is_aligned(source, index, eight):
+            for k in range(0, size, in_8):
+                memory.load_vector(items, k, source, index + k, eight)
+        elif size & (in_8 - 1) != 0 and size & (in_4 - 1) == 0 and memory.is_aligned(source, index, four):
+            for k in range(0, size, in_4):
+                memory.load_vector(items, k, source, index + k, four)
+        else:
+            for k in range(size):
+                items[k] = source[index + k]
+
+    return load
+
+
+@overload(memory.store_items, target="cuda")
+def _lower_store_items(items, target, index):
+    size = _item_bytes(items, target)
+    if size == 0:
+
+        def one_by_one(items, target, index):
+            for k in range(items.size):
+                target[index + k] = items[k]
+
+        return one_by_one
+    eight, four = max(8, size), max(4, size)
+    in_16, in_8, in_4 = 16 // size, eight // size, four // size
+
+    def store(items, target, index):
+        size = items.size
+        if size & (in_16 - 1) == 0 and memory.is_aligned(target, index, 16):
+            for k in range(0, size, in_16):
+                memory.store_vector(items, k, target, index + k, 16)
+        elif size & (in_16 - 1) != 0 and size & (in_8 - 1) == 0 and memory.is_aligned(target, index, eight):
+            for k in range(0, size, in_8):
+                memory.store_vector(items, k, target, index + k, eight)
+        elif size & (in_8 - 1) != 0 and size & (in_4 - 1) == 0 and memory.is_aligned(target, index, four):
+            for k in range(0, size, in_4):
+                memory.store_vector(items, k, target, index + k, four)
+        else:
+            for k in range(size):
+                target[index + k] = items[k]
+
+    return store
