@@ -1,6 +1,7 @@
 """Types: casting like a value, comparing, holding; on both machines."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -248,7 +249,7 @@ def test_vectors_and_tuples_are_equal_part_by_part(kind):
     for k, column in enumerate(columns):
         assert (each[:, k] == (column[:-1] == column[1:])).all()
     rows = [b"".join(part.tobytes() for part in row) for row in zip(*columns)]
-    assert bits.tolist() == [a == b for a, b in zip(rows, rows[1:])]
+    assert bits.tolist() == [a == b for a, b in itertools.pairwise(rows)]
 
 
 # ------------------------------------------------------------------ questions about an operator
