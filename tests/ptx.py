@@ -11,14 +11,13 @@ from unittest import mock
 from numba import cuda
 
 CC = (9, 0)
-# NVVM needs a target; an inner dispatcher asks the device for it, so the stub below stands in for one.
-_target = types.SimpleNamespace(compute_capability=CC)
 
 
 @contextlib.contextmanager
-def without_gpu():
+def without_gpu(cc=CC):
     """Answer Numba's question for the current device, which a kernel that calls a device function asks."""
-    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=_target):
+    device = types.SimpleNamespace(compute_capability=cc)
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=device):
         yield
 
 
@@ -29,13 +28,10 @@ def plain(kernel):
 
 def compile_ptx(kernel, *argtypes, cc=CC, debug=False, opt=True):
     """Return the PTX of a kernel for these argument types; the pieces joined where there are several (debug)."""
-    _target.compute_capability = cc
-    try:
+    with without_gpu(cc):
         pieces, _ = cuda.compile_all(
             plain(kernel), argtypes, cc=cc, debug=debug, opt=opt, device=False, abi="numba", output="ptx"
         )
-    finally:
-        _target.compute_capability = CC
     return "\n".join(pieces)
 
 
