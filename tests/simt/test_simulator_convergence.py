@@ -80,6 +80,25 @@ def test_the_condition_of_a_while_is_one_call_though_python_compiles_it_twice():
     assert (out[:, 1] == FULL).all()
 
 
+def test_a_finally_that_python_compiles_for_each_way_out_is_one_call():
+    def helper(lane):
+        try:
+            if lane % 2:
+                return lane
+            lane += 1
+        finally:
+            together.append(int(cuda.activemask()))
+        return lane
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.laneid, 0] = helper(cuda.laneid)
+
+    together = []
+    run(kernel)
+    assert together == [FULL] * 32
+
+
 def test_break_continue_and_early_return():
     """A lane that skips the call in one turn waits at it in the next: the same call, so those behind join it there."""
 

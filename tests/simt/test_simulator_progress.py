@@ -72,3 +72,16 @@ def test_long_honest_work_is_not_mistaken_for_spinning():
     out = np.zeros(32, np.int64)
     kernel[1, 32](np.ones(32, np.int32), out)
     assert (out == 1280).all()
+
+
+def test_counting_by_reading_one_word_is_no_spinning():
+    @cuda.jit
+    def kernel(x, out):
+        total = x[0] - x[0]
+        while total < 15000:
+            total += x[0]
+        out[0] = total
+
+    out = np.zeros(1)
+    kernel[1, 1](np.ones(1, np.int32), out)
+    assert out[0] == 15000

@@ -35,7 +35,19 @@ def test_write_after_read_and_different_writes():
         value = s[(t + 40) % 64]
         s[t] = value + 1
 
-    assert "reads it" in race(overwrites) or "read it" in race(overwrites)
+    assert "reads it" in race(overwrites)
+
+    def next_one():
+        s = cuda.shared.array(64, np.int32)
+        t = cuda.threadIdx.x
+        s[t] = 1
+        cuda.syncthreads()
+        value = s[(t + 1) % 64]
+        s[t] = value + 1
+
+    message = race(next_one)
+    assert "thread (1, 0, 0) of block (0, 0, 0) (warp 0, lane 1) writes it" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (warp 0, lane 0) read it" in message
 
     def both_write():
         cuda.shared.array(1, np.int32)[0] = cuda.threadIdx.x

@@ -126,7 +126,7 @@ class KernelArray:
     def _wrapped(self, at, axis, index):
         """Return a negative index counted from the end; fault beyond either end."""
         length = self._data.shape[axis]
-        if -length <= at < 0 and not isinstance(index, np.unsignedinteger):
+        if -length <= at < 0:
             return at + length
         raise self._fault(index, f"axis {axis} has {length}" if self._data.ndim > 1 else f"it has {length}")
 

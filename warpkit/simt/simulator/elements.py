@@ -53,7 +53,7 @@ def poison(array):
         array[...] = np.frombuffer(bytes([POISON] * dtype.itemsize), dtype)[0]
 
 
-_known = {}
+_known: dict = {}
 
 
 def _plain(dtype):

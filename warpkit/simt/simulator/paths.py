@@ -11,10 +11,10 @@ from os.path import abspath, dirname, sep
 import numba
 
 LIBRARY = (dirname(dirname(dirname(abspath(__file__)))) + sep, dirname(abspath(numba.__file__)) + sep)
-_paths = {}
-_places = {}
-_canonical = {}
-_library = {}
+_paths: dict = {}
+_places: dict = {}
+_canonical: dict = {}
+_library: dict = {}
 
 
 class Path:
