@@ -19,7 +19,8 @@ PROGRAM = "import time; begin = time.perf_counter(); {}; print(time.perf_counter
 
 
 def _milliseconds(statement, simulator):
-    setting = {"NUMBA_ENABLE_CUDASIM": "1" if simulator else "0"}
+    # Byte code is kept, as in any installed package: where this variable is set, only ours would be compiled anew.
+    setting = {"NUMBA_ENABLE_CUDASIM": "1" if simulator else "0", "PYTHONDONTWRITEBYTECODE": ""}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(statement)]
     found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=os.environ | setting)
     if found.returncode:
