@@ -17,8 +17,9 @@ class Shared:
 
     def array(self, shape, dtype, alignment=None):
         """Return this block's array of this call; shape 0 is the dynamic shared memory of the launch."""
-        _check(alignment)
-        if _is_zero(shape):
+        if alignment is not None:
+            _check(alignment)
+        if shape in (0, (0,)):
             return operations.dynamic_shared(dtype)
         return operations.shared(call_path(sys._getframe(1)).place, shape, dtype)
 
@@ -28,7 +29,8 @@ class Local:
 
     def array(self, shape, dtype, alignment=None):
         """Return an uninitialised array of this thread."""
-        _check(alignment)
+        if alignment is not None:
+            _check(alignment)
         return operations.local(shape, dtype)
 
 
@@ -111,12 +113,8 @@ def nanosleep(nanoseconds):
 
 
 def _check(alignment):
-    if alignment is not None and (alignment <= 0 or alignment & (alignment - 1)):
+    if alignment <= 0 or alignment & (alignment - 1):
         raise ValueError(f"an alignment is a power of two, not {alignment}")
-
-
-def _is_zero(shape):
-    return shape in (0, (0,)) if isinstance(shape, tuple) else int(shape) == 0
 
 
 shared, local, const, atomic = Shared(), Local(), Const(), Atomic()
