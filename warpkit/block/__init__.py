@@ -1,6 +1,7 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
 from .grid import grid_reduce, grid_scratch
+from .items import block_exclusive_scan_items, block_inclusive_scan_items, block_reduce_items
 from .lookback import (
     lookback_exclusive_prefix,
     lookback_next_tile,
@@ -24,6 +25,7 @@ from .scan import (
     block_prefix_sum,
     block_prefix_sum_total,
 )
+from .vote import block_all, block_any, block_broadcast, block_count, sync_block
 
 # Everything imported above is public: to add a primitive is to add its name to one import.
 __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))

@@ -14,17 +14,17 @@ from .totals import SLOTS, fold_totals, put_total, scan_lanes
 
 
 @device_function()
-def inclusive_warp(value, op):
-    """Scan `value` inclusively over the lanes that this thread's warp has."""
-    if existing_lanes() == FULL_MASK:
+def inclusive_warp(value, op, count):
+    """Scan `value` inclusively over the first `count` lanes of this thread's warp."""
+    if count == 32:
         return steps(value, op, 5, 32, False)
-    return scan_lanes(value, op, existing_lanes(), 32)
+    return scan_lanes(value, op, existing_lanes(), count)
 
 
 @device_function()
-def both_warp(value, op):
-    """Return (inclusive scan, exclusive scan, whether the latter exists: not in the first lane) over this warp."""
-    if existing_lanes() == FULL_MASK:
+def both_warp(value, op, count):
+    """Return (inclusive scan, exclusive scan, whether the latter exists: not in the first lane) over `count` lanes."""
+    if count == 32:
         # The last round and the shift by one lane read the same values: independent shuffles, one latency less.
         halves = steps(value, op, 4, 32, False)
         near, exists = shuffle_up(FULL_MASK, halves, 1)
@@ -35,42 +35,42 @@ def both_warp(value, op):
             combine(op, beyond, near) if reaches else near,
             exists,
         )
-    total = scan_lanes(value, op, existing_lanes(), 32)
+    total = scan_lanes(value, op, existing_lanes(), count)
     near, exists = shuffle_up(existing_lanes(), total, 1)
     return total, near, exists
 
 
 @device_function()
-def before_warp(words, total, op, counted):
+def before_warp(words, total, op, threads, counted):
     """Return (all warps before this one combined, all warps combined or, with `counted` None, anything).
 
-    `total` is the inclusive scan of the warp, of which the last lane that exists has the warp's total.
+    `total` is the inclusive scan of the warp's part of the first `threads` threads: the last of them has its total.
     """
-    if lane_number() == int32(lanes_of(block_size()) - 1):
+    if lane_number() == int32(lanes_of(threads) - 1):
         put_total(words, warp_number(), total)
     barrier()
-    warps = warps_of(block_size())
-    return fold_totals(words, total, op, warps, warp_number(), None if counted is None else warps)
+    warps = warps_of(threads)
+    return fold_totals(words, total, op, warps, min(warp_number(), warps), None if counted is None else warps)
 
 
 @device_function()
-def inclusive_threads(value, op, counted):
-    """Return (inclusive scan of `value` over the block, total or, with `counted` None, anything)."""
+def inclusive_threads(value, op, threads, counted):
+    """Return (inclusive scan of `value` over the first `threads` threads, total or, with `counted` None, anything)."""
     words = scratch(SLOTS, value)
-    scan = inclusive_warp(value, op)
-    prefix, total = before_warp(words, scan, op, counted)
+    scan = inclusive_warp(value, op, lanes_of(threads))
+    prefix, total = before_warp(words, scan, op, threads, counted)
     return (combine(op, prefix, scan) if warp_number() > 0 else scan), total
 
 
 @device_function()
-def exclusive_threads(value, op, start, first, counted):
-    """Return (exclusive scan of `value` over the block, total or, with `counted` None, anything).
+def exclusive_threads(value, op, start, first, threads, counted):
+    """Return (exclusive scan of `value` over the first `threads` threads, total or, with `counted` None, anything).
 
     Every scan begins with `start`; None: with nothing, and the first thread gets `first`.
     """
     words = scratch(SLOTS, value)
-    scan, near, exists = both_warp(value, op)
-    prefix, total = before_warp(words, scan, op, counted)
+    scan, near, exists = both_warp(value, op, lanes_of(threads))
+    prefix, total = before_warp(words, scan, op, threads, counted)
     if start is None:
         if warp_number() == 0:
             return (near if exists else first), total
@@ -115,7 +115,7 @@ def block_inclusive_scan(value, op):
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: Kogge & Stone 1973 in the warps, then their totals.     Example: every thread holds 1, add -> index + 1.
     """
-    scan, _ = inclusive_threads(hold(value), op, None)
+    scan, _ = inclusive_threads(hold(value), op, block_size(), None)
     return scan
 
 
@@ -126,7 +126,7 @@ def block_inclusive_scan_total(value, op):
     Returns: the scan of this thread and the total, the same in every thread.
     Cost: as `block_inclusive_scan`, one shuffle a word more with more than 8 warps.
     """
-    return inclusive_threads(hold(value), op, True)
+    return inclusive_threads(hold(value), op, block_size(), True)
 
 
 @device_function(_check_exclusive("block_exclusive_scan"))
@@ -140,7 +140,7 @@ def block_exclusive_scan(value, op, init):
     Example: every thread holds 1, add, init 10 -> index + 10.
     """
     value = hold(value)
-    scan, _ = exclusive_threads(value, op, cast_like(value, init), value, None)
+    scan, _ = exclusive_threads(value, op, cast_like(value, init), value, block_size(), None)
     return scan
 
 
@@ -153,7 +153,7 @@ def block_exclusive_scan_total(value, op, init):
     Example: 64 threads hold 1, add, init 10 -> (index + 10, 64).
     """
     value = hold(value)
-    return exclusive_threads(value, op, cast_like(value, init), value, True)
+    return exclusive_threads(value, op, cast_like(value, init), value, block_size(), True)
 
 
 @device_function(_check_sum("block_inclusive_sum"))
@@ -174,7 +174,7 @@ def block_prefix_sum(value):
     Example: every thread holds 2 -> 2 · index.
     """
     value = hold(value)
-    scan, _ = exclusive_threads(value, add, None, identity_like(add, value), None)
+    scan, _ = exclusive_threads(value, add, None, identity_like(add, value), block_size(), None)
     return scan
 
 
@@ -185,4 +185,4 @@ def block_prefix_sum_total(value):
     Example: 100 threads hold 2 -> (2 · index, 200).
     """
     value = hold(value)
-    return exclusive_threads(value, add, None, identity_like(add, value), True)
+    return exclusive_threads(value, add, None, identity_like(add, value), block_size(), True)

@@ -1,0 +1,72 @@
+"""Shared memory through which items change threads: a fixed pool used in rounds, or the caller's own array.
+
+A slot is the place of one item. The pool keeps the k-th words of all slots together, so that neighbouring slots are in
+neighbouring banks whatever the size of an item. A collective that needs more slots than there are works through
+windows of them; every window ends with a barrier, so the memory is free again when the collective returns.
+"""
+
+from ..simt.bits import highest_bit
+from ..simt.kinds import Kind
+from ..simt.machine import device_function
+from ..simt.memory import put, take, words_of
+from ..simt.refusals import refuse
+from ..simt.sync import barrier
+from ..simt.types import hold
+from .shape import int32
+
+POOL_WORDS = 2048  # 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, in the function that uses it
+
+
+@device_function()
+def capacity(pool, scratch, like):
+    """Return how many slots fit: a power of two in the pool, the length of the caller's own array."""
+    if scratch is None:
+        return int32(POOL_WORDS >> (highest_bit(words_of(like) - 1) + 1))
+    return int32(scratch.size)
+
+
+@device_function()
+def put_slot(pool, scratch, slot, value):
+    """Store `value` in a slot."""
+    if scratch is None:
+        put(pool, slot, capacity(pool, scratch, value), value)
+    else:
+        scratch[slot] = value
+
+
+@device_function()
+def take_slot(pool, scratch, slot, like):
+    """Return the value in a slot."""
+    if scratch is None:
+        return take(pool, slot, capacity(pool, scratch, like), like)
+    return hold(scratch[slot])
+
+
+@device_function()
+def hand_over(pool, scratch, value, target, source, slots):
+    """Put `value` in slot `target` and return what slot `source` then holds; own value for a `source` outside 0…slots − 1.
+
+    Called by: all threads of the block, `slots` the same in all of them. A target outside stores nothing.
+    Cost: 2 barriers for every window of slots.
+    """
+    window, start, result = capacity(pool, scratch, value), int32(0), value
+    while start < slots:
+        there, here = int32(target - start), int32(source - start)
+        if 0 <= there and there < window and target < slots:
+            put_slot(pool, scratch, there, value)
+        barrier()
+        if 0 <= here and here < window and source < slots:
+            result = take_slot(pool, scratch, here, value)
+        barrier()
+        start = int32(start + window)
+    return result
+
+
+def check_scratch(name: str, scratch: Kind, item: Kind) -> None:
+    """Refuse a `scratch` that is not a one-dimensional array of the items' type."""
+    if scratch.family == "none":
+        return
+    if scratch.family != "array":
+        refuse(f"{name}: scratch must be a shared_array of {item.name}, or None, not {scratch.name}.")
+    if scratch.parts and scratch.parts[0].name != item.name:
+        refuse(f"{name}: scratch must be a shared_array of {item.name}, not of {scratch.parts[0].name}.")
