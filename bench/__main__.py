@@ -2,13 +2,28 @@
 
 import argparse
 import importlib
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 
 from . import harness
 
-SUITES = {"warp": "warp", "simulator": "simulator", "import": "importtime"}
-GPU_SUITES = {"warp"}
+BLOCK = {
+    "block-cycles": "block_cycles",
+    "block-copy": "block_copy",
+    "lookback": "block_lookback",
+    "queue": "block_queue",
+}
+SUITES = {"warp": "warp", "simulator": "simulator", "import": "importtime", **BLOCK}
+GROUPS = {"block": tuple(BLOCK)}
+GPU_SUITES = {"warp", *BLOCK}
+APART = set(BLOCK)
+"""Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
+PATIENCE = 150
+"""Seconds after which such a process is given up."""
 
 
 def _gpu_missing():
@@ -22,10 +37,26 @@ def _gpu_missing():
     return None if cuda.is_available() else "needs an NVIDIA GPU with its driver, and none was found here."
 
 
-def _run(name):
+def _run_apart(name):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        command = [sys.executable, "-m", __package__, name, "--here", "--json", path]
+        try:
+            status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, timeout=PATIENCE).returncode
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"given up after {PATIENCE} s") from None
+        if not os.path.exists(path):
+            raise RuntimeError(f"its process ended with status {status} and left no record")
+        with open(path, encoding="utf-8") as record:
+            return harness.Report.from_record(name, json.load(record)["suites"][name])
+
+
+def _run(name, here):
     missing = _gpu_missing() if name in GPU_SUITES else None
     if missing:
         raise harness.Unavailable(f"suite {name!r} {missing}")
+    if name in APART and not here:
+        return _run_apart(name)
     report = harness.Report(name)
     begin = time.perf_counter()
     importlib.import_module(f".{SUITES[name]}", __package__).run(report)
@@ -36,21 +67,24 @@ def _run(name):
 def main(arguments=None):
     """Return 0 when every asked suite ran without an error, whatever its goals; else 1."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; all by default")
+    names = ", ".join([*SUITES, *GROUPS])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {names}; all by default")
     parser.add_argument("--json", metavar="FILE", help="one file for all suites, instead of bench/results/")
+    parser.add_argument("--here", action="store_true", help="run everything in this process")
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.suites if name not in SUITES]
+    asked = [part for name in options.suites for part in GROUPS.get(name, (name,))]
+    unknown = [name for name in asked if name not in SUITES]
     if unknown:
-        parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+        parser.error(f"there is no suite {unknown[0]!r}; there are {names}")
     known, reports, failed = harness.environment(), [], False
     print(harness.headline(known), flush=True)
-    for name in options.suites or SUITES:
+    for name in asked or SUITES:
         print(f"{name} …", file=sys.stderr, flush=True)
         try:
-            report = _run(name)
+            report = _run(name, options.here)
         except harness.Unavailable as sentence:
             print(sentence)
-            failed |= bool(options.suites)  # a suite that was not asked for by name may be left out
+            failed |= bool(asked)  # a suite that was not asked for by name may be left out
             continue
         except Exception as error:  # the other suites still run, and the record says why this one did not
             report = harness.Report(name, errors=[f"{type(error).__name__}: {error}"])

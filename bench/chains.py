@@ -166,14 +166,16 @@ def chain(call, kind, factor, plus):
     return kernel
 
 
-def run(kernel, kind, threads, mask=FULL, repeats=31):
-    """Return (cycles per call, last value of every thread): the median over `repeats` launches of one block."""
+def run(kernel, kind, threads, argument, timekeeper=0, repeats=31):
+    """Return (cycles per call, last value of every thread): the median over `repeats` launches of one block.
+
+    `argument` is the kernel's last one; the clock of the thread `timekeeper` counts.
+    """
     out = cuda.to_device(np.full(threads, 99, kind.dtype))
     ticks = cuda.to_device(np.zeros(threads, np.int64))
-    timekeeper = (mask & -mask).bit_length() - 1
     taken = []
     for turn in range(-3, repeats):  # three to warm up
-        kernel[1, threads](out, ticks, np.int32(ROUNDS), np.uint32(mask))
+        kernel[1, threads](out, ticks, np.int32(ROUNDS), argument)
         cycles = int(ticks.copy_to_host()[timekeeper])
         if turn >= 0:
             taken.append(cycles)

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 PACKAGES = ("numba-warpkit", "numba-cuda", "numba", "numpy", "llvmlite", "cuda-bindings", "cuda-core", "nvidia-nvvm")
@@ -88,6 +88,13 @@ class Report:
         lines += [""] + [f"note: {note}" for note in self.notes] if self.notes else []
         lines += [""] + [f"ERROR: {error}" for error in self.errors] if self.errors else []
         return "\n".join(lines) + "\n"
+
+    @classmethod
+    def from_record(cls, suite, record):
+        """Return the report that was written as `record`."""
+        names = {entry.name for entry in fields(Row)}
+        rows = [Row(**{name: value for name, value in row.items() if name in names}) for row in record["rows"]]
+        return cls(suite, rows, record["notes"], record["errors"])
 
     def record(self):
         """Return the report as it is written to the JSON file."""

@@ -29,18 +29,19 @@ def _cache():
 class Peer:
     """One program of cuda/: the build starts at once in the background, `results()` waits, runs and reads.
 
+    `defines`: macros, NAME=VALUE, so that parts of a large source build side by side.
     `built` is False, and every result missing, where there is no nvcc; `missing` says so in one sentence.
     """
 
     missing = "nvcc was not found (PATH, CUDA_HOME), so the C++ peers' columns are empty."
 
-    def __init__(self, name, compute_capability):
+    def __init__(self, name, compute_capability, *defines):
         major, minor = compute_capability
         self._nvcc, self._build, self._draft = find_nvcc(), None, None
         self.built = self._nvcc is not None
         if not self.built:
             return
-        options = [*FLAGS, f"-arch=sm_{major}{minor}"]
+        options = [*FLAGS, f"-arch=sm_{major}{minor}", *(f"-D{define}" for define in defines)]
         self.program = os.path.join(_cache(), f"{name}-{self._key(name, options)}")
         if not os.path.exists(self.program):
             self._draft = f"{self.program}.{os.getpid()}"  # renamed when whole: two runs may build at once

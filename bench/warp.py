@@ -91,7 +91,8 @@ def _measure(case, kind, kernel, threads):
     """Return the cycles per call of the slowest mask; ValueError when a value is wrong."""
     slowest = 0.0
     for mask in RANDOM_MASKS if case.form == RANDOM else [FULL]:
-        cycles, values = chains.run(kernel, kind, threads, mask)
+        first_lane = (mask & -mask).bit_length() - 1
+        cycles, values = chains.run(kernel, kind, threads, np.uint32(mask), first_lane)
         lanes = [lane for lane in range(32) if mask >> lane & 1]
         right, here = kind.expected(case.meaning, threads, case.factor, case.plus, lanes, case.width)
         if not np.allclose(values[here].astype(np.float64), right[here], rtol=kind.tolerance, atol=0):

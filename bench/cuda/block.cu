@@ -1,17 +1,39 @@
-// Peer of the block suite: CUB's BlockReduce and BlockScan in a dependent chain, each followed by the barrier
-// that its storage needs before the next call. Every thread holds `Items` values; 1, 4, 8 and 16 are measured.
+// Peer of bench/block_cycles.py: CUB's BlockReduce and BlockScan in the same dependent chain, each followed by the
+// barrier that its storage needs before the next call. Every thread holds `Items` values; 1, 4, 8 and 16 are measured.
+// Built with -DCHAIN_VALUE=float, int or double.
 #include "chain.cuh"
 
 #include <cub/cub.cuh>
 
-// The sum arrives in thread 0 only; the other threads go on from their own partial sums.
+struct Add {
+  template <class T> __device__ T operator()(T earlier, T later) const { return earlier + later; }
+};
+
+// What follows a reduction: the total, scaled so that the chain stays finite, and the item's number.
+// The total arrives in thread 0 only; the other threads go on from their own partial results.
+template <class T, int Threads, int Items> __device__ void go_on(T (&items)[Items], T total) {
+#pragma unroll
+  for (int k = 0; k < Items; ++k) items[k] = scaled(total, 0.5f / (Threads * Items)) + T(int(threadIdx.x) + k);
+}
+
+template <class T, int Items> __device__ void go_on(T (&items)[Items]) {
+#pragma unroll
+  for (int k = 0; k < Items; ++k) items[k] = scaled_plus_one(items[k], 0.001f);
+}
+
 template <class T, int Threads, int Items> struct Sum {
   using Reduce = cub::BlockReduce<T, Threads>;
   using Storage = typename Reduce::TempStorage;
   static __device__ void call(Storage& storage, T (&items)[Items]) {
-    T total = Reduce(storage).Sum(items);
-#pragma unroll
-    for (int k = 0; k < Items; ++k) items[k] = scaled(total, 0.001f) + T(int(threadIdx.x) + k);
+    go_on<T, Threads>(items, Reduce(storage).Sum(items));
+  }
+};
+
+template <class T, int Threads> struct ReduceLambda {
+  using Reduce = cub::BlockReduce<T, Threads>;
+  using Storage = typename Reduce::TempStorage;
+  static __device__ void call(Storage& storage, T (&items)[1]) {
+    go_on<T, Threads>(items, Reduce(storage).Reduce(items, Add{}));
   }
 };
 
@@ -20,8 +42,16 @@ template <class T, int Threads, int Items, cub::BlockScanAlgorithm Algorithm> st
   using Storage = typename Scan::TempStorage;
   static __device__ void call(Storage& storage, T (&items)[Items]) {
     Scan(storage).ExclusiveSum(items, items);
-#pragma unroll
-    for (int k = 0; k < Items; ++k) items[k] = scaled_plus_one(items[k], 0.001f);
+    go_on(items);
+  }
+};
+
+template <class T, int Threads, cub::BlockScanAlgorithm Algorithm> struct Inclusive {
+  using Scan = cub::BlockScan<T, Threads, Algorithm>;
+  using Storage = typename Scan::TempStorage;
+  static __device__ void call(Storage& storage, T (&items)[1]) {
+    Scan(storage).InclusiveSum(items, items);
+    go_on(items);
   }
 };
 
@@ -44,32 +74,40 @@ template <class T, int Items, class Call> __global__ void chain(T* out, long lon
   ticks[threadIdx.x] = end - begin;
 }
 
-template <class T, int Threads, int Items> void three() {
-  using Raking = Exclusive<T, Threads, Items, cub::BLOCK_SCAN_RAKING>;
-  using Warps = Exclusive<T, Threads, Items, cub::BLOCK_SCAN_WARP_SCANS>;
+constexpr auto raking = cub::BLOCK_SCAN_RAKING;  // CUB's default
+constexpr auto by_warps = cub::BLOCK_SCAN_WARP_SCANS;
+
+template <class T, int Threads> void values() {
+  measure(chain<T, 1, Sum<T, Threads, 1>>, "sum", Threads);
+  measure(chain<T, 1, ReduceLambda<T, Threads>>, "reduce lambda", Threads);
+  measure(chain<T, 1, Exclusive<T, Threads, 1, raking>>, "exclusive sum", Threads);
+  measure(chain<T, 1, Exclusive<T, Threads, 1, by_warps>>, "exclusive sum by warps", Threads);
+  measure(chain<T, 1, Inclusive<T, Threads, raking>>, "inclusive sum", Threads);
+  measure(chain<T, 1, Inclusive<T, Threads, by_warps>>, "inclusive sum by warps", Threads);
+}
+
+template <class T, int Items> void items() {
   char what[64];
-  std::snprintf(what, sizeof what, "sum items %d", Items);
-  measure(chain<T, Items, Sum<T, Threads, Items>>, what, Threads);
-  std::snprintf(what, sizeof what, "exclusive sum items %d", Items);
-  measure(chain<T, Items, Raking>, what, Threads);  // CUB's default
-  std::snprintf(what, sizeof what, "exclusive sum by warps items %d", Items);
-  measure(chain<T, Items, Warps>, what, Threads);
+  std::snprintf(what, sizeof what, "sum of %d items", Items);
+  measure(chain<T, Items, Sum<T, 256, Items>>, what, 256);
+  std::snprintf(what, sizeof what, "exclusive sum of %d items", Items);
+  measure(chain<T, Items, Exclusive<T, 256, Items, raking>>, what, 256);
+  std::snprintf(what, sizeof what, "exclusive sum of %d items by warps", Items);
+  measure(chain<T, Items, Exclusive<T, 256, Items, by_warps>>, what, 256);
 }
 
 template <class T> void all() {
-  three<T, 64, 1>();
-  three<T, 128, 1>();
-  three<T, 256, 1>();
-  three<T, 512, 1>();
-  three<T, 1024, 1>();
-  three<T, 256, 4>();
-  three<T, 256, 8>();
-  three<T, 256, 16>();
+  values<T, 64>();
+  values<T, 128>();
+  values<T, 256>();
+  values<T, 512>();
+  values<T, 1024>();
+  items<T, 4>();
+  items<T, 8>();
+  items<T, 16>();
 }
 
 int main() {
-  all<float>();
-  all<int>();
-  all<double>();
+  all<CHAIN_VALUE>();
   return 0;
 }

@@ -7,17 +7,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "check.cuh"
+
 constexpr int rounds = 128;
 constexpr int repeats = 31;
-
-#define CHECK(call)                                                                       \
-  do {                                                                                    \
-    cudaError_t status = (call);                                                          \
-    if (status != cudaSuccess) {                                                          \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
-      std::exit(1);                                                                       \
-    }                                                                                     \
-  } while (0)
 
 template <class T> constexpr const char* name_of = nullptr;
 template <> inline constexpr const char* name_of<int> = "i32";
