@@ -1,7 +1,14 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
+from .exchange import (
+    block_blocked_to_striped,
+    block_scatter_to_blocked,
+    block_scatter_to_striped,
+    block_striped_to_blocked,
+)
 from .grid import grid_reduce, grid_scratch
 from .items import block_exclusive_scan_items, block_inclusive_scan_items, block_reduce_items
+from .load import block_load_blocked, block_load_striped, block_load_transposed, block_load_vectorized
 from .lookback import (
     lookback_exclusive_prefix,
     lookback_next_tile,
@@ -25,6 +32,7 @@ from .scan import (
     block_prefix_sum,
     block_prefix_sum_total,
 )
+from .store import block_store_blocked, block_store_striped, block_store_transposed, block_store_vectorized
 from .vote import block_all, block_any, block_broadcast, block_count, sync_block
 
 # Everything imported above is public: to add a primitive is to add its name to one import.

@@ -7,6 +7,7 @@ windows of them; every window ends with a barrier, so the memory is free again w
 
 from ..simt.bits import highest_bit
 from ..simt.kinds import Kind
+from ..simt.lanes import block_size
 from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.refusals import refuse
@@ -14,12 +15,12 @@ from ..simt.sync import barrier
 from ..simt.types import hold
 from .shape import int32
 
-POOL_WORDS = 2048  # 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, in the function that uses it
+POOL_WORDS = 2048  # 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, called in the function that uses it
 
 
 @device_function()
-def capacity(pool, scratch, like):
-    """Return how many slots fit: a power of two in the pool, the length of the caller's own array."""
+def capacity(scratch, like):
+    """Return how many slots fit: a power of two in the pool (`scratch` None), the length of the caller's own array."""
     if scratch is None:
         return int32(POOL_WORDS >> (highest_bit(words_of(like) - 1) + 1))
     return int32(scratch.size)
@@ -29,7 +30,7 @@ def capacity(pool, scratch, like):
 def put_slot(pool, scratch, slot, value):
     """Store `value` in a slot."""
     if scratch is None:
-        put(pool, slot, capacity(pool, scratch, value), value)
+        put(pool, slot, capacity(scratch, value), value)
     else:
         scratch[slot] = value
 
@@ -38,24 +39,25 @@ def put_slot(pool, scratch, slot, value):
 def take_slot(pool, scratch, slot, like):
     """Return the value in a slot."""
     if scratch is None:
-        return take(pool, slot, capacity(pool, scratch, like), like)
+        return take(pool, slot, capacity(scratch, like), like)
     return hold(scratch[slot])
 
 
 @device_function()
-def hand_over(pool, scratch, value, target, source, slots):
-    """Put `value` in slot `target` and return what slot `source` then holds; own value for a `source` outside 0…slots − 1.
+def hand_over(pool, scratch, value, target, source):
+    """Put `value` in slot `target` and return what slot `source` then holds: one slot for every thread of the block.
 
-    Called by: all threads of the block, `slots` the same in all of them. A target outside stores nothing.
+    Called by: all threads of the block. A target outside 0…block size − 1 stores nothing, such a source gives `value`.
     Cost: 2 barriers for every window of slots.
     """
-    window, start, result = capacity(pool, scratch, value), int32(0), value
-    while start < slots:
+    window, start, result = capacity(scratch, value), int32(0), value
+    while start < block_size():
+        room = min(window, int32(block_size() - start))
         there, here = int32(target - start), int32(source - start)
-        if 0 <= there and there < window and target < slots:
+        if 0 <= there and there < room:
             put_slot(pool, scratch, there, value)
         barrier()
-        if 0 <= here and here < window and source < slots:
+        if 0 <= here and here < room:
             result = take_slot(pool, scratch, here, value)
         barrier()
         start = int32(start + window)
@@ -63,10 +65,10 @@ def hand_over(pool, scratch, value, target, source, slots):
 
 
 def check_scratch(name: str, scratch: Kind, item: Kind) -> None:
-    """Refuse a `scratch` that is not a one-dimensional array of the items' type."""
+    """Refuse a `scratch` that is not an array of the items' type."""
     if scratch.family == "none":
         return
-    if scratch.family != "array":
+    if scratch.family != "array" or not scratch.parts:
         refuse(f"{name}: scratch must be a shared_array of {item.name}, or None, not {scratch.name}.")
-    if scratch.parts and scratch.parts[0].name != item.name:
+    if scratch.parts[0].name != item.name:
         refuse(f"{name}: scratch must be a shared_array of {item.name}, not of {scratch.parts[0].name}.")

@@ -15,6 +15,12 @@ def int32(number):
 
 
 @device_function()
+def int64(number):
+    """Return an integer of any type as int64: an unsigned 64-bit one and a signed one make a float in Numba."""
+    return cast_like(thread_index() + 0, number)
+
+
+@device_function()
 def warp_number():
     """Return the number of this thread's warp in its block, int32."""
     return int32(thread_index() >> 5)

@@ -1,0 +1,161 @@
+"""Items change threads: between striped and blocked arrangement, and to given ranks.
+
+Blocked: thread t holds items t·N … t·N + N − 1. Striped: thread t holds items t, t + threads, t + 2·threads, ….
+"""
+
+import numpy as np
+
+from ..simt.bits import highest_bit, lowest_bit
+from ..simt.kinds import Kind
+from ..simt.lanes import block_size, thread_index
+from ..simt.machine import device_function
+from ..simt.memory import local_like
+from ..simt.memory import scratch as shared_words
+from ..simt.refusals import refuse
+from ..simt.sync import barrier
+from ..warp.participants import check_movable
+from .items import item_kind
+from .pool import POOL_WORDS, capacity, check_scratch, put_slot, take_slot
+from .shape import int32
+
+MIXED = 128  # windows are whole multiples of so many slots, in which `mixed` permutes them
+
+
+@device_function()
+def blocked(ranks, i, size):
+    """Return the place of the thread's item `i` of `size` in blocked arrangement, int32."""
+    return int32(int32(thread_index() * size) + i)
+
+
+@device_function()
+def striped(ranks, i, size):
+    """Return the place of the thread's item `i` in striped arrangement, int32."""
+    return int32(thread_index() + int32(i * block_size()))
+
+
+@device_function()
+def ranked(ranks, i, size):
+    """Return the place that `ranks` gives the thread's item `i`, int32."""
+    return int32(ranks[i])
+
+
+@device_function()
+def mixed(slot, size, scratch, item_bytes):
+    """Return where a slot lies, so that neither a stride of `size` slots nor one of 1 meets a bank twice.
+
+    With g = the power of two in `size`, lanes that are `size` slots apart use every g-th bank, g of them each. These
+    lie in rows of 32 banks whose numbers differ modulo g: the row's number, modulo g, is added without carry.
+    """
+    if scratch is None:  # the pool: a word a slot, plane by plane
+        row, small = 5, 0
+    else:
+        wide = highest_bit(item_bytes)
+        row, small = 7 - wide, max(2 - wide, 0)  # `small`: of the items that share a word
+    power = min(1 << lowest_bit(size), MIXED)
+    few = max(min(power >> small, 1 << (row - small)), 1) - 1
+    return int32(slot ^ (((slot >> row) & few) << small))
+
+
+@device_function()
+def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
+    """Send `outgoing[i]` to place `sent(ranks, i, N)`; fill `incoming[i]` from place `received(ranks, i, N)` below `limit`.
+
+    Called by: all threads of the block. Places outside 0…threads · N − 1 are not stored; `limit` None: all are received.
+    Cost: 2 barriers for every window of slots.
+    """
+    size = outgoing.size
+    slots = int32(block_size() * size)
+    window = capacity(scratch, outgoing[0])
+    mix = window >= slots or window >= MIXED
+    if window < slots and mix:
+        window = int32(window & ~(MIXED - 1))
+    start = int32(0)
+    while start < slots:
+        room = min(window, int32(slots - start))
+        for i in range(size):
+            slot = int32(sent(ranks, i, size) - start)
+            if 0 <= slot and slot < room:
+                slot = mixed(slot, size, scratch, outgoing.itemsize) if mix else slot
+                put_slot(pool, scratch, slot, outgoing[i])
+        barrier()
+        for i in range(size):
+            place = received(ranks, i, size)
+            slot = int32(place - start)
+            if 0 <= slot and slot < room and (limit is None or place < limit):
+                slot = mixed(slot, size, scratch, outgoing.itemsize) if mix else slot
+                incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
+        barrier()
+        start = int32(start + window)
+
+
+@device_function()
+def rearrange(items, ranks, sent, received, scratch):
+    """Exchange `items` in place."""
+    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
+    incoming = local_like(items)
+    for i in range(items.size):
+        incoming[i] = items[i]
+    exchange(pool, scratch, items, incoming, ranks, sent, received, None)
+    for i in range(items.size):
+        items[i] = incoming[i]
+
+
+def _check(name):
+    def check(items: Kind, scratch: Kind) -> None:
+        item = item_kind(name, items)
+        check_movable(name, item)
+        check_scratch(name, scratch, item)
+
+    return check
+
+
+def _check_scatter(name):
+    def check(items: Kind, ranks: Kind, scratch: Kind) -> None:
+        _check(name)(items, scratch)
+        if not item_kind(name, ranks).is_integer:
+            refuse(f"{name}: ranks must be a local_array of integers, not {ranks.name}.")
+
+    return check
+
+
+@device_function(_check("block_striped_to_blocked"))
+def block_striped_to_blocked(items, scratch=None):
+    """Rearrange the block's items from striped to blocked arrangement, in place.
+
+    Called by: all threads of the block, each with as many items.
+    Args: items: the thread's local array of N items, striped: item i of thread t is number t + i·threads of the block;
+    anything that moves, records too.  scratch: a shared_array of the items' type, of any length: with threads · N or
+    more items one round is enough. None: a fixed pool.
+    Returns: nothing; afterwards item i of thread t is number t·N + i.
+    Storage: the pool is 8192 bytes of shared memory, one memory for all functions with `scratch=`; free on return. It
+    holds 2048 items of up to 4 bytes, 1024 of up to 8, 512 of up to 16.
+    Cost: 2 barriers a round; a store and a load a 32-bit word. No bank conflicts for blocks of whole warps.
+    Example: 2 threads with items (0, 2) and (1, 3) -> (0, 1) and (2, 3).
+    """
+    rearrange(items, None, striped, blocked, scratch)
+
+
+@device_function(_check("block_blocked_to_striped"))
+def block_blocked_to_striped(items, scratch=None):
+    """Rearrange the block's items from blocked to striped arrangement, in place. See `block_striped_to_blocked`.
+
+    Example: 2 threads with items (0, 1) and (2, 3) -> (0, 2) and (1, 3).
+    """
+    rearrange(items, None, blocked, striped, scratch)
+
+
+@device_function(_check_scatter("block_scatter_to_blocked"))
+def block_scatter_to_blocked(items, ranks, scratch=None):
+    """Move every item to the place `ranks` gives it, in blocked arrangement, in place. See `block_striped_to_blocked`.
+
+    Args: ranks: the thread's local array of N integers: item i becomes number ranks[i] of the block. Different ones;
+    an item with a rank outside 0…threads · N − 1 is dropped, a place that nobody names holds something.
+    Cost: as `block_striped_to_blocked`; bank conflicts as the ranks have them.
+    """
+    rearrange(items, ranks, ranked, blocked, scratch)
+
+
+@device_function(_check_scatter("block_scatter_to_striped"))
+def block_scatter_to_striped(items, ranks, scratch=None):
+    """Move every item to the place `ranks` gives it, in striped arrangement, in place. See `block_scatter_to_blocked`."""
+    rearrange(items, ranks, ranked, striped, scratch)

@@ -1,0 +1,116 @@
+"""Loading a tile of items: N a thread, from `source[base]` on."""
+
+import numpy as np
+
+from ..simt.kinds import Kind
+from ..simt.machine import device_function
+from ..simt.memory import load_items, local_like
+from ..simt.memory import scratch as shared_words
+from ..simt.refusals import refuse
+from ..simt.types import cast_like, hold
+from ..warp.participants import check_movable
+from .exchange import blocked, exchange, striped
+from .items import item_kind
+from .pool import POOL_WORDS, check_scratch
+from .shape import check_count, int64
+
+
+@device_function()
+def fill_item(items, i, fill):
+    """Give item `i` the value `fill`; None leaves it."""
+    if fill is not None:
+        items[i] = cast_like(hold(items[i]), fill)
+
+
+@device_function()
+def load_each(items, source, base, num_valid, fill, arranged):
+    """Load item by item, item `i` from place `arranged(None, i, N)`; those from `num_valid` on become `fill`."""
+    for i in range(items.size):
+        place = arranged(None, i, items.size)
+        if num_valid is None:
+            items[i] = source[int64(base) + place]
+        elif place < num_valid:
+            items[i] = source[int64(base) + place]
+        else:
+            fill_item(items, i, fill)
+
+
+def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> Kind:
+    """Refuse what no tile can be loaded from or stored to; return the kind of an item."""
+    item = item_kind(name, items)
+    check_movable(name, item)
+    if memory.family != "array":
+        refuse(f"{name}: items are loaded and stored from and to an array, not {memory.name}.")
+    if not base.is_integer:
+        refuse(f"{name}: base must be an integer, the index of the tile's first item, not {base.name}.")
+    check_count(name, num_valid)
+    check_scratch(name, scratch, item)
+    return item
+
+
+def _check(name):
+    def check(items: Kind, source: Kind, base: Kind, num_valid: Kind, fill: Kind, scratch: Kind) -> None:
+        item = check_tile(name, items, source, base, num_valid, scratch)
+        if fill.family in ("function", "array", "other"):
+            refuse(f"{name}: fill must be a value like {item.name}, not {fill.name}.")
+
+    return check
+
+
+@device_function(_check("block_load_striped"))
+def block_load_striped(items, source, base, num_valid=None, fill=None, scratch=None):
+    """Load a tile in striped arrangement: item i of thread t is source[base + t + i·threads].
+
+    Called by: all threads of the block, each with as many items (or some of them: it does not wait).
+    Args: items: the thread's local array of N items.  source: a one-dimensional array, of a type that goes into `items`.
+    base: index of the tile's first item.  num_valid: how many items the tile has, at most threads · N; None: all.
+    fill: what the items from `num_valid` on become; None: they keep their values.  scratch: not used.
+    Returns: nothing.
+    Storage: none.  Cost: no barrier; neighbouring threads read neighbouring items.
+    Example: 2 threads, N = 2, base 10 -> items 10, 12 and 11, 13.
+    """
+    load_each(items, source, base, num_valid, fill, striped)
+
+
+@device_function(_check("block_load_blocked"))
+def block_load_blocked(items, source, base, num_valid=None, fill=None, scratch=None):
+    """Load a tile in blocked arrangement: item i of thread t is source[base + t·N + i]. See `block_load_striped`.
+
+    Cost: no barrier; a thread reads its N items one by one, so prefer `block_load_vectorized` or `block_load_transposed`.
+    Example: 2 threads, N = 2, base 10 -> items 10, 11 and 12, 13.
+    """
+    load_each(items, source, base, num_valid, fill, blocked)
+
+
+@device_function(_check("block_load_vectorized"))
+def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratch=None):
+    """Load a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_load_striped`, `block_load_blocked`.
+
+    A thread loads its N items at once where they are whole accesses of 16, 8 or 4 bytes, `source` is contiguous and of
+    the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.
+    Cost: no barrier; N · item bytes / 16 loads a thread.
+    """
+    if num_valid is None:
+        load_items(items, source, int64(base) + blocked(None, 0, items.size))
+    elif blocked(None, items.size, items.size) <= num_valid:
+        load_items(items, source, int64(base) + blocked(None, 0, items.size))
+    else:
+        load_each(items, source, base, num_valid, fill, blocked)
+
+
+@device_function(_check("block_load_transposed"))
+def block_load_transposed(items, source, base, num_valid=None, fill=None, scratch=None):
+    """Load a tile striped, so that neighbouring threads read neighbouring items, and exchange it to blocked arrangement.
+
+    Called by, args, returns: as `block_load_blocked`, but all threads of the block call.
+    Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
+    Storage, cost: `block_load_striped`, then `block_striped_to_blocked`.
+    """
+    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
+    outgoing = local_like(items)
+    load_each(outgoing, source, base, num_valid, None, striped)
+    exchange(pool, scratch, outgoing, items, None, striped, blocked, num_valid)
+    if num_valid is not None:
+        for i in range(items.size):
+            if blocked(None, i, items.size) >= num_valid:
+                fill_item(items, i, fill)

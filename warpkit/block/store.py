@@ -1,0 +1,83 @@
+"""Storing a tile of items: N a thread, from `target[base]` on."""
+
+import numpy as np
+
+from ..simt.kinds import Kind
+from ..simt.machine import device_function
+from ..simt.memory import local_like, store_items
+from ..simt.memory import scratch as shared_words
+from .exchange import blocked, exchange, striped
+from .load import check_tile
+from .pool import POOL_WORDS
+from .shape import int64
+
+
+@device_function()
+def store_each(items, target, base, num_valid, arranged):
+    """Store item by item, item `i` to place `arranged(None, i, N)`, those below `num_valid`."""
+    for i in range(items.size):
+        place = arranged(None, i, items.size)
+        if num_valid is None:
+            target[int64(base) + place] = items[i]
+        elif place < num_valid:
+            target[int64(base) + place] = items[i]
+
+
+def _check(name):
+    def check(items: Kind, target: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> None:
+        check_tile(name, items, target, base, num_valid, scratch)
+
+    return check
+
+
+@device_function(_check("block_store_striped"))
+def block_store_striped(items, target, base, num_valid=None, scratch=None):
+    """Store a tile in striped arrangement: item i of thread t goes to target[base + t + i·threads].
+
+    Called by: all threads of the block, each with as many items (or some of them: it does not wait).
+    Args: items: the thread's local array of N items, not changed.  target: a one-dimensional array of a type that takes
+    them.  base: index of the tile's first item.  num_valid: how many items the tile has, at most threads · N; the others
+    are not stored; None: all.  scratch: not used.
+    Returns: nothing.
+    Storage: none.  Cost: no barrier; neighbouring threads write neighbouring items.
+    """
+    store_each(items, target, base, num_valid, striped)
+
+
+@device_function(_check("block_store_blocked"))
+def block_store_blocked(items, target, base, num_valid=None, scratch=None):
+    """Store a tile in blocked arrangement: item i of thread t goes to target[base + t·N + i]. See `block_store_striped`.
+
+    Cost: no barrier; a thread writes its items one by one, so prefer `block_store_vectorized` or `block_store_transposed`.
+    """
+    store_each(items, target, base, num_valid, blocked)
+
+
+@device_function(_check("block_store_vectorized"))
+def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
+    """Store a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_store_striped`, `block_store_blocked`.
+
+    A thread stores its N items at once where they are whole accesses of 16, 8 or 4 bytes, `target` is contiguous and of
+    the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.
+    Cost: no barrier; N · item bytes / 16 stores a thread.
+    """
+    if num_valid is None:
+        store_items(items, target, int64(base) + blocked(None, 0, items.size))
+    elif blocked(None, items.size, items.size) <= num_valid:
+        store_items(items, target, int64(base) + blocked(None, 0, items.size))
+    else:
+        store_each(items, target, base, num_valid, blocked)
+
+
+@device_function(_check("block_store_transposed"))
+def block_store_transposed(items, target, base, num_valid=None, scratch=None):
+    """Exchange a blocked tile to striped arrangement and store it so: neighbouring threads write neighbouring items.
+
+    Called by, args, returns: as `block_store_blocked`, but all threads of the block call; `items` is not changed.
+    Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
+    Storage, cost: `block_blocked_to_striped`, then `block_store_striped`.
+    """
+    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
+    incoming = local_like(items)
+    exchange(pool, scratch, items, incoming, None, blocked, striped, num_valid)
+    store_each(incoming, target, base, num_valid, striped)
