@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import Refused
 
@@ -24,7 +24,7 @@ def _users_place() -> str:
     frame: FrameType | None = sys._getframe(2)
     running = None
     while frame is not None:
-        owner = frame.f_locals.get("self")
+        owner: Any = frame.f_locals.get("self")
         if type(owner).__name__ == "CallConstraint" and not str(owner.loc.filename).startswith(_LIBRARY):
             return f"{owner.loc.filename}:{owner.loc.line}"
         if running is None and not frame.f_code.co_filename.startswith((_LIBRARY, "<")):

@@ -37,8 +37,10 @@ def castable(target, source) -> bool:
     to, given = components(target), components(source)
     if to is not None and given is not None:
         return len(to) == len(given) and all(map(castable, to, given))
-    ranks = _RANKS.get(kind_of(target).family), _RANKS.get(kind_of(source).family)
-    return None not in ranks and (ranks[0] >= ranks[1] or ranks == (0, 1))
+    wanted, offered = _RANKS.get(kind_of(target).family), _RANKS.get(kind_of(source).family)
+    if wanted is None or offered is None:
+        return False
+    return wanted >= offered or (wanted, offered) == (0, 1)  # whatever is an integer has a truth value
 
 
 def convert(context, builder, value, source, target):
