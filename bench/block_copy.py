@@ -53,12 +53,11 @@ def transposed(items):
 def transposed_own(items):
     """Build the kernel that transposes through shared memory of its own, one round for the tile."""
     tile = THREADS * items
-    slots = padded(tile)
 
     @cuda.jit
     def copy_transposed_own(source, target):
         held = cuda.local.array(items, np.float32)
-        scratch = cuda.shared.array(slots, np.float32)
+        scratch = cuda.shared.array(tile, np.float32)
         base = cuda.blockIdx.x * tile
         wk.block_load_transposed(held, source, base, scratch=scratch)
         wk.block_store_transposed(held, target, base, scratch=scratch)
@@ -85,12 +84,11 @@ def exchanged(items):
 def exchanged_own(items):
     """Build the same as `exchanged` with shared memory of its own."""
     tile = THREADS * items
-    slots = padded(tile)
 
     @cuda.jit
     def copy_exchanged_own(source, target):
         held = cuda.local.array(items, np.float32)
-        scratch = cuda.shared.array(slots, np.float32)
+        scratch = cuda.shared.array(tile, np.float32)
         base = cuda.blockIdx.x * tile
         wk.block_load_striped(held, source, base)
         wk.block_striped_to_blocked(held, scratch=scratch)
@@ -98,11 +96,6 @@ def exchanged_own(items):
         wk.block_store_striped(held, target, base)
 
     return copy_exchanged_own
-
-
-def padded(tile):
-    """Return the slots of scratch for a tile: one more for every 32, so that no two banks conflict."""
-    return tile + tile // 32
 
 
 @dataclass(frozen=True)
