@@ -5,7 +5,6 @@ Blocked: thread t holds items t·N … t·N + N − 1. Striped: thread t holds i
 
 import numpy as np
 
-from ..simt.bits import highest_bit, lowest_bit
 from ..simt.kinds import Kind
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
@@ -16,7 +15,7 @@ from ..simt.sync import barrier
 from ..warp.participants import check_movable
 from .items import item_kind
 from .pool import POOL_WORDS, capacity, check_scratch, put_slot, take_slot
-from .shape import int32
+from .shape import int32, log2_up
 
 MIXED = 128  # windows are whole multiples of so many slots, in which `mixed` permutes them
 
@@ -49,9 +48,9 @@ def mixed(slot, size, scratch, item_bytes):
     if scratch is None:  # the pool: a word a slot, plane by plane
         row, small = 5, 0
     else:
-        wide = highest_bit(item_bytes)
+        wide = log2_up(item_bytes)
         row, small = 7 - wide, max(2 - wide, 0)  # `small`: of the items that share a word
-    power = min(1 << lowest_bit(size), MIXED)
+    power = min(size & -size, MIXED)
     few = max(min(power >> small, 1 << (row - small)), 1) - 1
     return int32(slot ^ (((slot >> row) & few) << small))
 
@@ -91,8 +90,8 @@ def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
 @device_function()
 def rearrange(items, ranks, sent, received, scratch):
     """Exchange `items` in place."""
-    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
     incoming = local_like(items)
+    pool = shared_words(POOL_WORDS, np.uint32(0))
     for i in range(items.size):
         incoming[i] = items[i]
     exchange(pool, scratch, items, incoming, ranks, sent, received, None)

@@ -106,8 +106,8 @@ def block_load_transposed(items, source, base, num_valid=None, fill=None, scratc
     Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
     Storage, cost: `block_load_striped`, then `block_striped_to_blocked`.
     """
-    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
     outgoing = local_like(items)
+    pool = shared_words(POOL_WORDS, np.uint32(0))
     load_each(outgoing, source, base, num_valid, None, striped)
     exchange(pool, scratch, outgoing, items, None, striped, blocked, num_valid)
     if num_valid is not None:

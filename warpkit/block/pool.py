@@ -5,7 +5,6 @@ neighbouring banks whatever the size of an item. A collective that needs more sl
 windows of them; every window ends with a barrier, so the memory is free again when the collective returns.
 """
 
-from ..simt.bits import highest_bit
 from ..simt.kinds import Kind
 from ..simt.lanes import block_size
 from ..simt.machine import device_function
@@ -13,16 +12,17 @@ from ..simt.memory import put, take, words_of
 from ..simt.refusals import refuse
 from ..simt.sync import barrier
 from ..simt.types import hold
-from .shape import int32
+from .shape import int32, log2_up
 
-POOL_WORDS = 2048  # 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, called in the function that uses it
+# 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, called in the function that uses it; not there where it is not used.
+POOL_WORDS = 2048
 
 
 @device_function()
 def capacity(scratch, like):
     """Return how many slots fit: a power of two in the pool (`scratch` None), the length of the caller's own array."""
     if scratch is None:
-        return int32(POOL_WORDS >> (highest_bit(words_of(like) - 1) + 1))
+        return int32(POOL_WORDS >> log2_up(words_of(like)))
     return int32(scratch.size)
 
 

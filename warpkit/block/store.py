@@ -77,7 +77,7 @@ def block_store_transposed(items, target, base, num_valid=None, scratch=None):
     Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
     Storage, cost: `block_blocked_to_striped`, then `block_store_striped`.
     """
-    pool = shared_words(POOL_WORDS, np.uint32(0)) if scratch is None else None
     incoming = local_like(items)
+    pool = shared_words(POOL_WORDS, np.uint32(0))
     exchange(pool, scratch, items, incoming, None, blocked, striped, num_valid)
     store_each(incoming, target, base, num_valid, striped)

@@ -1,29 +1,26 @@
 """The generic core of the two-level collectives: one total a warp through shared memory, combined by every thread.
 
-With few warps every thread reads all the totals it needs, a broadcast of neighbouring words, and combines them in
-registers: no second shuffle tree and no further barrier to hand the result out. With many warps a warp scans the
-totals by shuffles, one a lane; where the last warp is partial, and could not, all threads walk along the totals.
+Every thread reads the totals of eight warps at a time, broadcasts of neighbouring words, and combines them in registers
+as a tree: no second tree of shuffles, no further barrier to hand the result out, and one way for every number of warps.
 """
 
-from ..simt.bits import highest_bit
-from ..simt.lanes import block_size, shuffle, shuffle_up
+from ..simt.lanes import block_size, shuffle_up
 from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.sync import barrier
 from ..simt.types import combine
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
-from .shape import int32, lane_number
+from .shape import existing_lanes, int32, lane_number, lanes_of, log2_up, warp_number
 
 SLOTS = 32  # one a warp
-# Up to so many warps, at most 8, every thread reads all totals; with more they are scanned by shuffles.
-READ_ALL_WARPS = 8
+GROUP = 8  # totals that a thread holds at once
 
 
 @device_function()
 def first_word(warp, like):
     """Return where the total of a warp starts: whole powers of two of words a slot, so that wide reads are aligned."""
-    return int32(warp << (highest_bit(words_of(like) - 1) + 1))
+    return int32(warp << log2_up(words_of(like)))
 
 
 @device_function()
@@ -39,50 +36,79 @@ def take_total(words, warp, like):
 
 
 @device_function()
-def take_eight(words, like):
-    """Return the totals of the first eight warps; where there are fewer, whatever is in memory."""
+def take_eight(words, warp, like):
+    """Return the totals of eight warps from `warp` on; where there are fewer, whatever is in memory."""
     return (
-        take_total(words, 0, like),
-        take_total(words, 1, like),
-        take_total(words, 2, like),
-        take_total(words, 3, like),
-        take_total(words, 4, like),
-        take_total(words, 5, like),
-        take_total(words, 6, like),
-        take_total(words, 7, like),
+        take_total(words, warp, like),
+        take_total(words, warp + 1, like),
+        take_total(words, warp + 2, like),
+        take_total(words, warp + 3, like),
+        take_total(words, warp + 4, like),
+        take_total(words, warp + 5, like),
+        take_total(words, warp + 6, like),
+        take_total(words, warp + 7, like),
     )
 
 
 @device_function()
 def fold_eight(totals, count, op):
-    """Combine the first `count` of eight totals in order; the first one for 0."""
-    total = totals[0]
+    """Combine the first `count` of eight totals in order, as a tree of three levels; the first one for 0."""
+    a = totals[0]
+    b = totals[2]
+    c = totals[4]
+    d = totals[6]
     if count > 1:
-        total = combine(op, total, totals[1])
-    if count > 2:
-        total = combine(op, total, totals[2])
+        a = combine(op, a, totals[1])
     if count > 3:
-        total = combine(op, total, totals[3])
-    if count > 4:
-        total = combine(op, total, totals[4])
+        b = combine(op, b, totals[3])
     if count > 5:
-        total = combine(op, total, totals[5])
-    if count > 6:
-        total = combine(op, total, totals[6])
+        c = combine(op, c, totals[5])
     if count > 7:
-        total = combine(op, total, totals[7])
-    return total
+        d = combine(op, d, totals[7])
+    if count > 2:
+        a = combine(op, a, b)
+    if count > 6:
+        c = combine(op, c, d)
+    if count > 4:
+        a = combine(op, a, c)
+    return a
 
 
 @device_function()
-def walk_totals(words, like, count, op):
-    """Combine the first `count` totals in order, one after the other; the first one for 0."""
-    total = take_total(words, 0, like)
-    warp = int32(1)
-    while warp < count:
-        total = combine(op, total, take_total(words, warp, like))
-        warp = int32(warp + 1)
-    return total
+def fold_totals(words, like, op, warps, before, every):
+    """Return (the totals of the first `before` warps combined, those of the first `every`), in order, in every thread.
+
+    Called by: all threads, after the barrier behind `put_total`; `warps` have stored a total, 0 ≤ before, every ≤ warps.
+    For 0 warps the result is some value. `every` None: the second result is not computed.
+    Ends with a barrier: the words may be used again.
+    """
+    eight = take_eight(words, 0, like)
+    if warps <= GROUP:
+        barrier()  # behind the reads and before the arithmetic
+        prefix = fold_eight(eight, before, op)
+        return prefix, (prefix if every is None else fold_eight(eight, every, op))
+    prefix = fold_eight(eight, before, op)
+    total = prefix if every is None else fold_eight(eight, every, op)
+    first = int32(GROUP)
+    while first < warps:
+        eight = take_eight(words, first, like)
+        if before > first:
+            prefix = combine(op, prefix, fold_eight(eight, int32(before - first), op))
+        if every is not None:
+            if every > first:
+                total = combine(op, total, fold_eight(eight, int32(every - first), op))
+        first = int32(first + GROUP)
+    barrier()
+    return prefix, total
+
+
+@device_function()
+def whole_warps(threads):
+    """Return whether the first `threads` threads are the whole block and fill its warps.
+
+    The same for all threads; without a `num_valid` it depends on the launch alone, and the branch on it costs nothing.
+    """
+    return threads == block_size() and (threads & 31) == 0
 
 
 @device_function()
@@ -97,33 +123,14 @@ def scan_lanes(value, op, members, count):
 
 
 @device_function()
-def reduce_lanes(value, op, members, count):
-    """Reduce `value` over the first `count` lanes; the last of them has the result. See `scan_lanes`."""
-    if count == 32:
-        return reduce_members(value, op, FULL_MASK, 32)
-    return scan_lanes(value, op, members, count)
-
-
-@device_function()
-def fold_totals(words, like, op, warps, before, every):
-    """Return (the totals of the first `before` warps combined, those of the first `every`), in order, in every thread.
-
-    Called by: all threads, after the barrier behind `put_total`; `warps` have stored a total, 0 ≤ before, every ≤ warps.
-    For 0 warps the result is some value. `every` None: the second result is not computed.
-    Ends with a barrier, behind the reads and before the arithmetic: the words may be used again.
-    """
-    many = warps > READ_ALL_WARPS
-    walk = many and (block_size() & 31) != 0
-    mine = take_total(words, min(lane_number(), int32(warps - 1)), like) if many else like
-    few = (mine, mine, mine, mine, mine, mine, mine, mine) if many else take_eight(words, like)
-    prefix = walk_totals(words, like, before, op) if walk else mine
-    total = prefix if every is None else walk_totals(words, like, every, op) if walk else mine
-    barrier()
-    if many and not walk:
-        scanned = scan_lanes(mine, op, FULL_MASK, warps)
-        prefix = shuffle(FULL_MASK, scanned, before - 1)
-        total = prefix if every is None else shuffle(FULL_MASK, scanned, every - 1)
-    if not many:
-        prefix = fold_eight(few, before, op)
-        total = prefix if every is None else fold_eight(few, every, op)
-    return prefix, total
+def put_reduction(words, value, op, threads):
+    """Reduce `value` over each warp's part of the first `threads` threads and store the total."""
+    if whole_warps(threads):
+        total = reduce_members(value, op, FULL_MASK, 32)
+        if lane_number() == 0:
+            put_total(words, warp_number(), total)
+    else:
+        count = lanes_of(threads)
+        total = scan_lanes(value, op, existing_lanes(), count)
+        if lane_number() == int32(count - 1):
+            put_total(words, warp_number(), total)

@@ -8,7 +8,11 @@ from .machine import SIMULATOR, operation
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import address, call_site, packed, read_run, unpacked, write_run
+    from .refusals import refuse
+    from .simulated import address, call_site, packed, read_one, read_run, unpacked, write_one, write_run
+
+
+MOST_ITEMS = 256  # of a thread, in a `local_like`
 
 
 @operation
@@ -28,7 +32,12 @@ def local_array(shape, dtype):
 
 @operation
 def local_like(items):
-    """Return an array of this thread as long as the one-dimensional `items` and of its type, not initialised."""
+    """Return an array of this thread as long as the one-dimensional `items` and of its type, not initialised.
+
+    Registers where every index is known at compile time. At most 256 items; with more, the kernel stops with an error.
+    """
+    if items.size > MOST_ITEMS:
+        refuse(f"local_like: a thread holds at most {MOST_ITEMS} items, not {items.size}.")
     return simulator.local(items.size, items._element)
 
 
@@ -83,25 +92,25 @@ def atomic_compare_exchange(array, index, expected, value):
 @operation
 def load_relaxed(array, index):
     """Return `array[index]` as other threads of the device last stored it; orders nothing else."""
-    return simulator.read(array, index, "relaxed")
+    return read_one("load_relaxed", array, index, "relaxed")
 
 
 @operation
 def load_acquire(array, index):
     """Return `array[index]`; what its writer stored before a release is seen by this thread's later accesses."""
-    return simulator.read(array, index, "acquire")
+    return read_one("load_acquire", array, index, "acquire")
 
 
 @operation
 def store_relaxed(array, index, value):
     """Store `value` in `array[index]` for all threads of the device; orders nothing else."""
-    simulator.write(array, index, value, "relaxed")
+    write_one("store_relaxed", array, index, value, "relaxed")
 
 
 @operation
 def store_release(array, index, value):
     """Store `value` in `array[index]`; who acquires it sees this thread's earlier stores too."""
-    simulator.write(array, index, value, "release")
+    write_one("store_release", array, index, value, "release")
 
 
 @operation

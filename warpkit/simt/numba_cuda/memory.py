@@ -14,6 +14,7 @@ from numba.cuda.typing.npydecl import parse_dtype
 
 from .. import memory
 from ..refusals import refuse
+from ..rules import check_element, check_whole
 from .kinds import kind_of
 from .records import held, hold
 from .registration import register_intrinsic
@@ -99,13 +100,15 @@ def _local_like(typing_context, items):
     result = types.Array(items.dtype, 1, "C")
 
     def generate(context, builder, sig, args):
-        # A length that becomes a constant by inlining: then the slot becomes registers.
+        # The length becomes a constant only by inlining. LLVM turns arrays of a length that is constant from the start
+        # into registers, of which those beyond `length` cost nothing, and leaves the others on a stack.
         length = builder.extract_value(context.make_array(items)(context, builder, value=args[0]).shape, 0)
         element = context.get_data_type(items.dtype)
         size = context.get_constant(types.intp, context.get_abi_sizeof(element))
-        array, slot = context.make_array(result)(context, builder), builder.alloca(element, length)
-        slot.align = 16
-        data = builder.bitcast(slot, array.data.type)
+        with builder.if_then(builder.icmp_unsigned(">", length, ir.Constant(length.type, memory.MOST_ITEMS))):
+            builder.call(builder.module.declare_intrinsic("llvm.trap", (), ir.FunctionType(ir.VoidType(), ())), ())
+        array = context.make_array(result)(context, builder)
+        data = builder.bitcast(_allocate_local(context, builder, element, memory.MOST_ITEMS), array.data.type)
         context.populate_array(array, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
         return array._getvalue()
 
@@ -167,11 +170,8 @@ def element_pointer(context, builder, array_type, array, index, index_type):
     )
 
 
-def _check_one_dimension(name, array, index) -> None:
-    if not isinstance(array, types.Array) or array.ndim != 1:
-        refuse(f"{name}: needs a one-dimensional array, not {kind_of(array).name}.")
-    if not kind_of(index).is_integer:
-        refuse(f"{name}: index must be an integer, not {kind_of(index).name}.")
+def _check_element(name, array, index) -> None:
+    check_element(name, kind_of(array), array.ndim if isinstance(array, types.Array) else 0, kind_of(index))
 
 
 # Bytes of an element: (PTX suffix, register letter, register type). 128 bits travel as two 64-bit registers.
@@ -180,15 +180,14 @@ _REGISTERS = {1: ("u8", "h", I16), 2: ("u16", "h", I16), 4: ("u32", "r", I32), 8
 
 def _size_of(context, name, element) -> int:
     size = element.size if isinstance(element, types.Record) else context.get_abi_sizeof(context.get_data_type(element))
-    if size not in (*_REGISTERS, 16):
-        refuse(f"{name}: elements of {size} bytes are not accessed as one; use 1, 2, 4, 8 or 16 bytes.")
+    check_whole(name, size)
     return size
 
 
 def _ordered_load(instruction, name):
     @intrinsic
     def load(typing_context, array, index):
-        _check_one_dimension(name, array, index)
+        _check_element(name, array, index)
 
         def generate(context, builder, sig, args):
             pointer = element_pointer(context, builder, array, args[0], args[1], index)
@@ -213,7 +212,7 @@ def _ordered_load(instruction, name):
 def _ordered_store(instruction, name):
     @intrinsic
     def store(typing_context, array, index, value):
-        _check_one_dimension(name, array, index)
+        _check_element(name, array, index)
         source, target = held(types.unliteral(value)), held(array.dtype)
         if not castable(target, source):
             refuse(f"{name}: a {kind_of(value).name} does not go into an array of {kind_of(array.dtype).name}.")
@@ -273,7 +272,7 @@ def _lower_store_release(array, index, value):
 
 @intrinsic
 def _address(typing_context, array, index):
-    _check_one_dimension("is_aligned", array, index)
+    _check_element("is_aligned", array, index)
 
     def generate(context, builder, sig, args):
         return builder.ptrtoint(element_pointer(context, builder, array, args[0], args[1], index), I64)
