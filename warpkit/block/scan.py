@@ -10,34 +10,30 @@ from ..simt.types import cast_like, combine, hold, identity_like
 from ..warp.chain import steps
 from ..warp.participants import FULL_MASK, check_operator
 from .shape import check_init, existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
-from .totals import SLOTS, fold_totals, put_total, scan_lanes
+from .totals import SLOTS, fold_totals, put_total, scan_lanes, whole_warps
 
 
 @device_function()
-def inclusive_warp(value, op, count):
-    """Scan `value` inclusively over the first `count` lanes of this thread's warp."""
-    if count == 32:
+def inclusive_warp(value, op, threads):
+    """Scan `value` inclusively over the warp's part of the block's first `threads` threads."""
+    if whole_warps(threads):
         return steps(value, op, 5, 32, False)
-    return scan_lanes(value, op, existing_lanes(), count)
+    return scan_lanes(value, op, existing_lanes(), lanes_of(threads))
 
 
 @device_function()
-def both_warp(value, op, count):
-    """Return (inclusive scan, exclusive scan, whether the latter exists: not in the first lane) over `count` lanes."""
-    if count == 32:
+def both_warp(value, op, threads):
+    """Return (inclusive scan, exclusive scan: not in the first lane) over the warp's part of the first `threads`."""
+    if whole_warps(threads):
         # The last round and the shift by one lane read the same values: independent shuffles, one latency less.
+        lane = lane_number()
         halves = steps(value, op, 4, 32, False)
-        near, exists = shuffle_up(FULL_MASK, halves, 1)
-        beyond, reaches = shuffle_up(FULL_MASK, halves, 17)
-        far, upper = shuffle_up(FULL_MASK, halves, 16)
-        return (
-            combine(op, far, halves) if upper else halves,
-            combine(op, beyond, near) if reaches else near,
-            exists,
-        )
-    total = scan_lanes(value, op, existing_lanes(), count)
-    near, exists = shuffle_up(existing_lanes(), total, 1)
-    return total, near, exists
+        far = shuffle_up(FULL_MASK, halves, 16)[0]
+        near = shuffle_up(FULL_MASK, halves, 1)[0]
+        beyond = shuffle_up(FULL_MASK, halves, 17)[0]
+        return (combine(op, far, halves) if lane >= 16 else halves), (combine(op, beyond, near) if lane >= 17 else near)
+    total = scan_lanes(value, op, existing_lanes(), lanes_of(threads))
+    return total, shuffle_up(existing_lanes(), total, 1)[0]
 
 
 @device_function()
@@ -46,7 +42,7 @@ def before_warp(words, total, op, threads, counted):
 
     `total` is the inclusive scan of the warp's part of the first `threads` threads: the last of them has its total.
     """
-    if lane_number() == int32(lanes_of(threads) - 1):
+    if lane_number() == (31 if whole_warps(threads) else int32(lanes_of(threads) - 1)):
         put_total(words, warp_number(), total)
     barrier()
     warps = warps_of(threads)
@@ -57,7 +53,7 @@ def before_warp(words, total, op, threads, counted):
 def inclusive_threads(value, op, threads, counted):
     """Return (inclusive scan of `value` over the first `threads` threads, total or, with `counted` None, anything)."""
     words = scratch(SLOTS, value)
-    scan = inclusive_warp(value, op, lanes_of(threads))
+    scan = inclusive_warp(value, op, threads)
     prefix, total = before_warp(words, scan, op, threads, counted)
     return (combine(op, prefix, scan) if warp_number() > 0 else scan), total
 
@@ -69,7 +65,8 @@ def exclusive_threads(value, op, start, first, threads, counted):
     Every scan begins with `start`; None: with nothing, and the first thread gets `first`.
     """
     words = scratch(SLOTS, value)
-    scan, near, exists = both_warp(value, op, lanes_of(threads))
+    scan, near = both_warp(value, op, threads)
+    exists = lane_number() > 0
     prefix, total = before_warp(words, scan, op, threads, counted)
     if start is None:
         if warp_number() == 0:
@@ -111,7 +108,7 @@ def block_inclusive_scan(value, op):
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
     for float32), one memory shared by all collectives of that size; free again when it returns.
     Order: linear thread index; `op` need not be commutative. Deterministic.
-    Cost: 2 barriers; per 32-bit word of the value 5 shuffles and, with more than 8 warps, 6 more.
+    Cost: 2 barriers; per 32-bit word of the value 5 shuffles, and two 16-byte shared reads per 8 warps.
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: Kogge & Stone 1973 in the warps, then their totals.     Example: every thread holds 1, add -> index + 1.
     """
@@ -124,7 +121,7 @@ def block_inclusive_scan_total(value, op):
     """Return (inclusive scan, total of the block). See `block_inclusive_scan`.
 
     Returns: the scan of this thread and the total, the same in every thread.
-    Cost: as `block_inclusive_scan`, one shuffle a word more with more than 8 warps.
+    Cost: as `block_inclusive_scan`.
     """
     return inclusive_threads(hold(value), op, block_size(), True)
 
@@ -136,7 +133,8 @@ def block_exclusive_scan(value, op, init):
     Called by, storage, order: as `block_inclusive_scan`.
     Args: init: what the first thread gets and every other scan starts with; converted to the type of `value`.
     Returns: the exclusive scan, type of `value`.
-    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and, with more than 8 warps, 6 more.
+    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and two 16-byte shared reads per 8
+    warps.
     Example: every thread holds 1, add, init 10 -> index + 10.
     """
     value = hold(value)
@@ -149,7 +147,7 @@ def block_exclusive_scan_total(value, op, init):
     """Return (exclusive scan, total of the block without `init`). See `block_exclusive_scan`.
 
     Returns: the scan of this thread and the total, the same in every thread; `init` is in no total, in any form.
-    Cost: as `block_exclusive_scan`, one shuffle a word more with more than 8 warps.
+    Cost: as `block_exclusive_scan`.
     Example: 64 threads hold 1, add, init 10 -> (index + 10, 64).
     """
     value = hold(value)
