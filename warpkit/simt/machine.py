@@ -65,7 +65,7 @@ Grid = int | tuple[int, ...]
 
 def to_device(array: np.ndarray) -> Any:
     """Return a device array with a copy of a NumPy array; done when it returns."""
-    return cuda.to_device(np.asarray(array))
+    return cuda.to_device(np.asarray(array, order="C"))
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:

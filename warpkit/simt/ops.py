@@ -13,73 +13,78 @@ import numpy as np
 from .machine import SIMULATOR, operation
 
 if SIMULATOR:
-    from .simulated import bits_of, componentwise, is_nan
+    from .simulated import bits_of, check_operands, componentwise, is_nan
 
 
 @operation
 def add(a, b):
     """Return a + b, wrapping on integers."""
-    return componentwise(lambda a, b: a + b, a, b)
+    return _each(add, lambda a, b: a + b, a, b)
 
 
 @operation
 def mul(a, b):
     """Return a * b, wrapping on integers."""
-    return componentwise(lambda a, b: a * b, a, b)
+    return _each(mul, lambda a, b: a * b, a, b)
 
 
 @operation
 def minimum(a, b):
     """Return the smaller; NaN wins, −0.0 is below +0.0."""
-    return componentwise(lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(a, b)) else b, a, b)
+    return _each(minimum, lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(a, b)) else b, a, b)
 
 
 @operation
 def maximum(a, b):
     """Return the larger; NaN wins, −0.0 is below +0.0."""
-    return componentwise(lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(b, a)) else b, a, b)
+    return _each(maximum, lambda a, b: a if is_nan(a) or (not is_nan(b) and _orders(b, a)) else b, a, b)
 
 
 @operation
 def fmin(a, b):
     """Return the smaller, of a NaN and a number the number: builtin `min` and `numpy.fmin` as operators."""
-    return componentwise(lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(a, b)) else b, a, b)
+    return _each(fmin, lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(a, b)) else b, a, b)
 
 
 @operation
 def fmax(a, b):
     """Return the larger, of a NaN and a number the number: builtin `max` and `numpy.fmax` as operators."""
-    return componentwise(lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(b, a)) else b, a, b)
+    return _each(fmax, lambda a, b: a if is_nan(b) or (not is_nan(a) and _orders(b, a)) else b, a, b)
 
 
 @operation
 def bit_and(a, b):
     """Return a & b, integers and bool."""
-    return componentwise(lambda a, b: a & b, a, b)
+    return _each(bit_and, lambda a, b: a & b, a, b)
 
 
 @operation
 def bit_or(a, b):
     """Return a | b, integers and bool."""
-    return componentwise(lambda a, b: a | b, a, b)
+    return _each(bit_or, lambda a, b: a | b, a, b)
 
 
 @operation
 def bit_xor(a, b):
     """Return a ^ b, integers and bool."""
-    return componentwise(lambda a, b: a ^ b, a, b)
+    return _each(bit_xor, lambda a, b: a ^ b, a, b)
 
 
 @operation
 def logical_and(a, b):
     """Return whether both are true, in the type of `a`."""
-    return componentwise(lambda a, b: bool(a) and bool(b), a, b)
+    return _each(logical_and, lambda a, b: bool(a) and bool(b), a, b)
 
 
 @operation
 def logical_or(a, b):
     """Return whether one is true, in the type of `a`."""
-    return componentwise(lambda a, b: bool(a) or bool(b), a, b)
+    return _each(logical_or, lambda a, b: bool(a) or bool(b), a, b)
+
+
+def _each(op, meaning, a, b):
+    check_operands(op, a, b)
+    return componentwise(meaning, a, b)
 
 
 def _orders(a, b):

@@ -156,6 +156,23 @@ def _refuse_result(value: Any, result: Any) -> None:
     refuse(f"the operator returns {given} for {to}; return {to}.")
 
 
+_passed_operands: set = set()
+
+
+def check_operands(op, a, b) -> None:
+    """Refuse, as the compiler does, what the built-in operator `op` is not defined on."""
+    key = op, _types(a), _types(b)
+    if key not in _passed_operands:
+        from . import rules
+
+        rules.check_operands(op, kind_of_value(a), kind_of_value(b))
+        _passed_operands.add(key)
+
+
+def _types(value):
+    return tuple(map(_types, value)) if isinstance(value, tuple) else type(value)
+
+
 def componentwise(function, a, b):
     """Apply `function` to each pair of components and return the results in the type of `a`."""
     if isinstance(a, tuple) or is_vector(a):
@@ -215,21 +232,53 @@ def address(array: Any, index: Any) -> int:
     return start + int(index) * strides[0]
 
 
+def read_one(name: str, array: Any, index: Any, order: str) -> Any:
+    """Return `array[index]`, read as one."""
+    _check_element(name, array, index)
+    return simulator.read(array, index, order)
+
+
+def write_one(name: str, array: Any, index: Any, value: Any, order: str) -> None:
+    """Store `value` in `array[index]` as one."""
+    from . import rules  # which imports the operators, which import this module
+
+    _check_element(name, array, index)
+    (item,), given = kind_of_value(array).parts or (None,), kind_of_value(value)
+    if item is not None and item.family != "record" and not rules.goes_into(item, given):
+        refuse(f"{name}: a {given.name} does not go into an array of {item.name}.")
+    simulator.write(array, index, value, order)
+
+
+def _check_element(name: str, array: Any, index: Any) -> None:
+    from . import rules
+
+    rules.check_element(name, kind_of_value(array), getattr(array, "ndim", 0), kind_of_value(index))
+    rules.check_whole(name, array.itemsize)
+    if int(index) < 0:
+        raise BoundsFault(f"{name}: index {int(index)} lies outside the array; here a negative index does not wrap")
+
+
 def read_run(items: Any, at: Any, source: Any, index: Any, nbytes: int) -> None:
     """Copy `nbytes` from `source[index:]` to `items[at:]`, whose address must be a multiple of `nbytes`."""
-    _check_aligned(source, index, nbytes)
+    _check_run("load_vector", items, source, index, nbytes)
     for k in range(nbytes // source.itemsize):
         items[int(at) + k] = source[int(index) + k]
 
 
 def write_run(items: Any, at: Any, target: Any, index: Any, nbytes: int) -> None:
     """Copy `nbytes` from `items[at:]` to `target[index:]`, whose address must be a multiple of `nbytes`."""
-    _check_aligned(target, index, nbytes)
+    _check_run("store_vector", items, target, index, nbytes)
     for k in range(nbytes // target.itemsize):
         target[int(index) + k] = items[int(at) + k]
 
 
-def _check_aligned(array: Any, index: Any, nbytes: int) -> None:
+def _check_run(name: str, items: Any, array: Any, index: Any, nbytes: int) -> None:
+    from . import rules
+
+    kinds = kind_of_value(items), kind_of_value(array)
+    alike = all(getattr(a, "ndim", 0) == 1 for a in (items, array)) and items.dtype == array.dtype
+    rules.check_vector(name, *kinds, alike, not alike or array.strides[0] == array.itemsize, nbytes)
+    rules.check_vector_items(name, (kinds[1].parts or kinds)[0].name, array.itemsize, nbytes)
     if address(array, index) % nbytes:
         raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")
 

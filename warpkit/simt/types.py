@@ -4,7 +4,18 @@ from . import ops
 from .machine import SIMULATOR, operation
 
 if SIMULATOR:
-    from .simulated import as_kind, componentwise, identity_of, is_nan, is_vector, kind_of_value, leaves_of, same_bits
+    from .refusals import refuse
+    from .simulated import (
+        as_kind,
+        check_operands,
+        componentwise,
+        identity_of,
+        is_nan,
+        is_vector,
+        kind_of_value,
+        leaves_of,
+        same_bits,
+    )
 
 
 @operation
@@ -29,16 +40,20 @@ def combine(op, earlier, later):
     Built-in operators act per component on vectors and flat tuples; a user's operator on the components of a vector
     and on whole tuples.
     """
-    function = ops.known(op) or op
+    known = ops.known(op)
+    if known is not None:
+        return known(earlier, later)
     if is_vector(earlier):
-        return componentwise(function, earlier, later)
-    return as_kind(earlier, function(earlier, later))
+        return componentwise(op, earlier, later)
+    return as_kind(earlier, op(earlier, later))
 
 
 @operation
 def identity_like(op, value):
     """Return the identity of the built-in operator `op` in the type of `value`."""
-    return identity_of(ops.IDENTITIES[ops.known(op)], value)
+    known = ops.known(op)
+    check_operands(known, value, value)
+    return identity_of(ops.IDENTITIES[known], value)
 
 
 @operation
@@ -56,7 +71,10 @@ def precedes(a, b):
 @operation
 def equal(a, b):
     """Return a == b; for vectors and tuples a tuple with one bool per component."""
-    if kind_of_value(a).parts:
+    kind = kind_of_value(a)
+    if kind.family == "record":
+        refuse("equal: records have no ==; compare their fields.")
+    if kind.parts:
         return tuple(bool(x == y) for x, y in zip(leaves_of(a), leaves_of(b), strict=True))
     return bool(a == b)
 

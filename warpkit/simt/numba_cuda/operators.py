@@ -8,12 +8,11 @@ from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import ops
-from ..refusals import refuse
-from ..rules import check_operand
+from ..rules import check_operands
 from .capability import at_least
 from .kinds import kind_of
 from .records import held, hold
-from .values import bfloat16_to_float32, castable, components, convert, float32_to_bfloat16, join, split
+from .values import bfloat16_to_float32, components, convert, float32_to_bfloat16, join, split
 from .words import I16
 
 _ARITHMETIC = (ops.add, ops.mul)
@@ -141,9 +140,7 @@ def _register(op) -> None:
     @intrinsic
     def calculate(typing_context, a, b):
         a_type, b_type = types.unliteral(a), types.unliteral(b)
-        check_operand(op, kind_of(a), op.__name__)
-        if not castable(held(a_type), held(b_type)):
-            refuse(f"{op.__name__}: {kind_of(a).name} and {kind_of(b).name} do not go together; cast one of them.")
+        check_operands(op, kind_of(a), kind_of(b))
 
         def generate(context, builder, sig, args):
             a, b = (hold(context, builder, t, v) for t, v in zip(sig.args, args, strict=True))

@@ -9,28 +9,23 @@ from numba.cuda.extending import _intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import memory
-from ..refusals import refuse
+from ..rules import check_vector, check_vector_items
 from .kinds import is_vector, kind_of
 from .memory import element_pointer
 from .words import I32, from_words, i32, to_words
 
 
 def _check(name, items, source, nbytes) -> None:
-    arrays = [t for t in (items, source) if isinstance(t, types.Array) and t.ndim == 1]
-    if len(arrays) < 2 or items.dtype != source.dtype:
-        refuse(f"{name}: needs two 1-D arrays of one dtype, not {kind_of(items).name} and {kind_of(source).name}.")
-    if source.layout != "C":
-        refuse(f"{name}: needs a contiguous array; copy the strided one first.")
-    if not isinstance(nbytes, types.IntegerLiteral) or nbytes.literal_value not in (2, 4, 8, 16):
-        refuse(f"{name}: nbytes must be a compile-time 2, 4, 8 or 16, not {nbytes}.")
+    alike = all(isinstance(t, types.Array) and t.ndim == 1 for t in (items, source)) and items.dtype == source.dtype
+    width = nbytes.literal_value if isinstance(nbytes, types.IntegerLiteral) else nbytes
+    check_vector(name, kind_of(items), kind_of(source), alike, not alike or source.layout == "C", width)
 
 
 def _geometry(context, name, dtype, nbytes):
     """Return (element LLVM type, its bytes, how many of them)."""
     element = context.get_data_type(dtype)
     size = context.get_abi_sizeof(element)
-    if nbytes % size:
-        refuse(f"{name}: {nbytes} bytes are not a whole number of {kind_of(dtype).name}.")
+    check_vector_items(name, kind_of(dtype).name, size, nbytes)
     return element, size, nbytes // size
 
 
