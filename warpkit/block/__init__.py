@@ -1,5 +1,8 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
+from ..simt.memory import local_array, shared_array
+from .difference import block_adjacent_difference
+from .discontinuity import block_discontinuity_heads, block_discontinuity_tails
 from .exchange import (
     block_blocked_to_striped,
     block_scatter_to_blocked,
@@ -7,6 +10,7 @@ from .exchange import (
     block_striped_to_blocked,
 )
 from .grid import grid_reduce, grid_scratch
+from .histogram import block_histogram
 from .items import block_exclusive_scan_items, block_inclusive_scan_items, block_reduce_items
 from .load import block_load_blocked, block_load_striped, block_load_transposed, block_load_vectorized
 from .lookback import (
@@ -32,7 +36,9 @@ from .scan import (
     block_prefix_sum,
     block_prefix_sum_total,
 )
+from .shuffle import block_shuffle_down, block_shuffle_up
 from .store import block_store_blocked, block_store_striped, block_store_transposed, block_store_vectorized
+from .tree import block_tree_reduce, block_tree_sum
 from .vote import block_all, block_any, block_broadcast, block_count, sync_block
 
 # Everything imported above is public: to add a primitive is to add its name to one import.
