@@ -113,7 +113,9 @@ int main() {
   for (int threads : {32, 64, 128, 256}) {
     CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_each, resident_blocks, threads, 0));
     measure(on, one_tile_a_block, "one tile a block", tiles, threads);
-    measure(on, resident_blocks, "resident blocks", processors * of_each, threads);
+    measure(on, resident_blocks, "all resident blocks", processors * of_each, threads);
+    measure(on, resident_blocks, "half as many blocks", processors * of_each / 2, threads);
+    measure(on, resident_blocks, "a quarter as many blocks", processors * of_each / 4, threads);
   }
   return 0;
 }
