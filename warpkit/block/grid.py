@@ -29,7 +29,7 @@ LONG, WORD = np.int64(0), np.uint32(0)
 def grid_scratch(max_blocks: int, dtype: Any) -> Any:
     """Return scratch for `grid_reduce` in grids of at most `max_blocks` blocks: a plain device array, ready for use.
 
-    Args: dtype: of the values: any NumPy scalar dtype, complex, a structured dtype or a tuple of dtypes, nested too; for
+    Args: dtype: of the values: any NumPy scalar dtype, complex, a structured dtype or a tuple of dtypes, nested; for
     a CUDA vector the tuple of its components.
     Returns: a one-dimensional device array; one `grid_reduce` of a launch may use it, one launch at a time.
     Size: as for `tile_states`.

@@ -8,6 +8,7 @@ The tag is 4 × epoch + status: what another epoch left behind counts as absent.
 
 import numpy as np
 
+from ..errors import Refused
 from .machine import SIMULATOR, device_function, operation
 from .memory import load_acquire, load_relaxed, put, store_relaxed, store_release, take, words_of
 from .refusals import refuse
@@ -45,7 +46,10 @@ def state_value(states, value=None):
         part.name for part in kind_of_value(value).parts
     ]:
         return value
-    return as_kind(like, value)
+    try:
+        return as_kind(like, value)
+    except Refused:
+        refuse_value(kind_of_value(value).name, kind_of_value(like).name)
 
 
 @operation

@@ -1,0 +1,324 @@
+"""Look-back: every tile gets what all tiles before it add up to, whatever the type, operator, grid and history."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import warpkit as wk
+from tests.reference import exclusive
+from tests.warp import operators
+from tests.warp.kinds import build_four, build_nested, build_pair, store_four, store_nested, store_pair
+from tests.warp.matrix import NUMBERS, SIMULATOR, label, random_bits
+from warpkit.simt import machine
+
+from . import tiles
+
+ONES = 100 if SIMULATOR else 102_400
+GRID = 12  # blocks; the simulator keeps at most 8 resident, and a GPU test below starts far more than fit
+
+
+def values(dtype, count, seed=3):
+    """Return values whose sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return random_bits(dtype, count, rng)
+    small = rng.integers(-8, 8, count) * 0.5
+    return (small + 1j * rng.integers(-8, 8, count) if np.dtype(dtype).kind == "c" else small).astype(dtype)
+
+
+@pytest.mark.parametrize("kernel", [tiles.prefixes, tiles.published_ahead], ids=["at_once", "ahead"])
+def test_acceptance_9_ones(kernel):
+    x = np.ones(ONES, np.int32)
+    found = tiles.run(kernel(wk.add), wk.tile_states(ONES, np.int32), x, GRID, 16 if SIMULATOR else 128)
+    assert (found == np.arange(ONES)).all()  # exclusive; with the tile's own aggregate i + 1
+
+
+def test_acceptance_9_fourteen_tiles():
+    x = np.arange(14, dtype=np.uint32)
+    found = tiles.run(tiles.prefixes(wk.add), wk.tile_states(14, np.uint32), x, 5, 64)
+    assert ((found + x) == np.arange(14) * np.arange(1, 15) // 2).all()
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=label)
+def test_every_number_type(dtype):
+    x, count = values(dtype, 50), 27
+    states = wk.tile_states(len(x), dtype)
+    for kernel in (tiles.prefixes(wk.add), tiles.published_ahead(wk.add)):
+        found = tiles.run(kernel, states, x[:count], 3, 12, init=3)
+        assert (found == tiles.sums(x[:count], 3)).all()
+
+
+def test_bool():
+    x = np.zeros(40, bool)
+    x[17] = True
+    found = tiles.run(tiles.prefixes(wk.logical_or), wk.tile_states(40, np.bool_), x, 3, 8)
+    assert (found == (np.arange(40) > 17)).all()
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (33,), (8, 5), (3, 5, 7)], ids=str)
+def test_every_block_shape(shape):
+    x = values(np.int32, 37)
+    found = tiles.run(tiles.published_ahead(wk.add), wk.tile_states(37, np.int32), x, 4, shape)
+    assert (found == tiles.sums(x)).all()
+
+
+@pytest.mark.parametrize("grid", [1, 2, (3, 2), 40], ids=str)
+def test_every_grid_more_blocks_than_tiles_too(grid):
+    x = values(np.int64, 30)
+    found = tiles.run(tiles.prefixes(wk.add), wk.tile_states(30, np.int64), x, grid, 8)
+    assert (found == tiles.sums(x)).all()
+
+
+@pytest.mark.parametrize("name", ["last_nonzero", "append_bits"])
+def test_operands_stay_in_tile_order(name):
+    op, meaning = getattr(operators, name), getattr(operators, f"py_{name}")
+    if name == "append_bits":  # 58 bits of one bit each
+        x = (np.random.default_rng(5).integers(0, 2, 50) << 6 | 1).astype(np.int64)
+    else:
+        x = np.zeros(90, np.int64)
+        x[[10, 50, 63, 64]] = 7, 9, 11, 12
+    for kernel in (tiles.prefixes(op), tiles.published_ahead(op)):
+        found = tiles.run(kernel, wk.tile_states(len(x), np.int64), x, GRID, 16)
+        assert found.tolist() == exclusive(meaning, x.tolist(), 0)
+
+
+f4, f8, i1, i2, i4, i8 = np.float32, np.float64, np.int8, np.int16, np.int32, np.int64
+
+
+@cuda.jit(device=True)
+def build_three(a, b, c, d, i):
+    """Tuple of three."""
+    return (a[i], b[i], c[i])
+
+
+@cuda.jit(device=True)
+def store_three(v, a, b, c, d, i):
+    """Tuple of three."""
+    a[i] = v[0]
+    b[i] = v[1]
+    c[i] = v[2]
+
+
+# Name, dtypes of the columns, dtype of the states, build, store, operator, the same in Python: 8, 12, 11 and 16 bytes.
+COMPOUND = {
+    "affine": ((i4, i4), (i4, i4), build_pair, store_pair, operators.affine, operators.py_affine(i4)),
+    "seed": (
+        (f4, f4, i4),
+        np.dtype([("x", "f4"), ("y", "f4"), ("n", "i4")]),
+        build_three,
+        store_three,
+        wk.add,
+        lambda p, q: tuple(a + b for a, b in zip(p, q)),
+    ),
+    "nested": (
+        (i1, f8, i2),
+        ((i1, f8), i2),
+        build_nested,
+        store_nested,
+        operators.nested_last,
+        operators.py_nested_last,
+    ),
+    "matrix": ((i4,) * 4, (i4,) * 4, build_four, store_four, operators.matmul2, operators.py_matmul2(i4)),
+}
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["at_once", "early"])
+@pytest.mark.parametrize("name", COMPOUND)
+def test_tuples(name, early):
+    dtypes, carried, build, store, op, meaning = COMPOUND[name]
+    count, rng = 41, np.random.default_rng(8)
+    columns = [rng.integers(-4, 5, count + 1).astype(dtype) for dtype in dtypes]  # the last row is the init
+    outs = [np.zeros(count, dtype) for dtype in dtypes]
+    idle = [np.zeros(1, np.int32)] * (4 - len(dtypes))
+    kernel = tiles.of_parts(op, build, store, early)
+    kernel[5, 16](wk.tile_states(count, carried), count, count, *columns, *idle, *outs, *idle)
+    rows = [tuple(column[t].item() for column in columns) for t in range(count + 1)]
+    if name == "nested":
+        rows = [((a, b), c) for a, b, c in rows]
+    wanted = exclusive(meaning, rows[:count], rows[count])
+    found = [tuple(out[t].item() for out in outs) for t in range(count)]
+    assert found == ([(a, b, c) for (a, b), c in wanted] if name == "nested" else wanted)
+
+
+@cuda.jit
+def vectors(states, num_tiles, x, y, out):
+    """Exclusive sums of float32x2."""
+    tile = wk.lookback_next_tile(states, num_tiles)
+    while tile >= 0:
+        value = cuda.float32x2(x[tile], y[tile])
+        prefix = wk.lookback_exclusive_prefix(states, tile, value, wk.add, cuda.float32x2(0.0, 1.0))
+        out[tile, 0] = prefix.x
+        out[tile, 1] = prefix.y
+        tile = wk.lookback_next_tile(states, num_tiles)
+
+
+def test_vectors_in_states_of_a_tuple():
+    x, y, out = values(f4, 20), values(f4, 20, 4), np.zeros((20, 2), f4)
+    vectors[3, 32](wk.tile_states(20, (f4, f4)), 20, x, y, out)
+    assert (out == np.stack([tiles.sums(x), tiles.sums(y, 1)], axis=1)).all()
+
+
+def test_launch_after_launch_without_a_reset():
+    states = wk.tile_states(50, np.int32)
+    for launch, count in enumerate([35, 1, 33, 0, 35, 2] if SIMULATOR else [50, 1, 33, 0, 49] * 200):
+        x = values(np.int32, count, launch)
+        kernel = tiles.published_ahead(wk.add) if launch % 2 else tiles.prefixes(wk.add)
+        assert (tiles.run(kernel, states, x, 1 + launch % 5, 8) == tiles.sums(x)).all()
+
+
+def words(states):
+    """Return a host copy of states as 32-bit words."""
+    return machine.to_host(states).view(np.uint32)
+
+
+def at_epoch(capacity, dtype, epoch):
+    """Return states as they are after `epoch` launches of no tile."""
+    host = machine.to_host(wk.tile_states(capacity, dtype)).copy()
+    host.view(np.int64)[0] = np.uint64(epoch << 32).astype(np.int64)
+    return machine.to_device(host)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.complex128], ids=label)
+@pytest.mark.parametrize("epoch", [2**30 - 2, 2**31 - 2, 2**32 - 2], ids=["tag", "sign", "counter"])
+def test_epochs_wrap(dtype, epoch):
+    states = at_epoch(40, dtype, epoch)
+    for launch in range(4):
+        x = values(dtype, 10 + launch, launch)
+        assert (tiles.run(tiles.prefixes(wk.add), states, x, 3, 8) == tiles.sums(x)).all()
+
+
+def test_no_state_survives_until_its_epoch_comes_again():
+    capacity, used = 12, 3
+    states = wk.tile_states(capacity, np.int32)
+    tiles.run(tiles.prefixes(wk.add), states, np.ones(capacity, np.int32), 2, 8)
+    old = words(states)[2 * 16 + 1 :: 2]  # the tags, past the head of 16 states
+    assert (old == 2).sum() == capacity  # all inclusive, in epoch 0
+    for _ in range(capacity):
+        tiles.run(tiles.prefixes(wk.add), states, np.ones(used, np.int32), 2, 8)
+    tags = words(states)[2 * 16 + 1 :: 2]
+    assert (tags[:used] == 4 * capacity + 2).all()
+    assert (tags[used:] % 4 == 0).all()
+
+
+@cuda.jit
+def in_turn(first, second, num_tiles, x, y, out_x, out_y):
+    """Two look-backs at once, of different types, drawn in turn."""
+    t = wk.lookback_next_tile(first, num_tiles)
+    u = wk.lookback_next_tile(second, num_tiles)
+    while t >= 0 or u >= 0:
+        if t >= 0:
+            wk.lookback_publish(first, t, x[t])
+        if u >= 0:
+            out_y[u] = wk.lookback_exclusive_prefix(second, u, y[u], wk.add, 0)
+            u = wk.lookback_next_tile(second, num_tiles)
+        if t >= 0:
+            out_x[t] = wk.lookback_exclusive_prefix(first, t, x[t], wk.add, 0)
+            t = wk.lookback_next_tile(first, num_tiles)
+
+
+@pytest.mark.parametrize("dtypes", [(i4, i4), (i4, f8), (np.complex128, i1)], ids=str)
+def test_two_look_backs_in_one_kernel(dtypes):
+    states = [wk.tile_states(20, dtype) for dtype in dtypes]
+    for launch in range(2):
+        x, y = (values(dtype, 20, launch) for dtype in dtypes)
+        outs = np.zeros_like(x), np.zeros_like(y)
+        in_turn[4, 8](*states, 20, x, y, *outs)
+        assert (outs[0] == tiles.sums(x)).all()
+        assert (outs[1] == tiles.sums(y)).all()
+
+
+@cuda.jit
+def with_stalls(states, num_tiles, stalled, x, out):
+    """Every `stalled`-th tile is late: before it publishes, and the next one before it asks."""
+    tile = wk.lookback_next_tile(states, num_tiles)
+    while tile >= 0:
+        if tile % stalled == stalled - 1:
+            for _ in range(30):
+                cuda.nanosleep(1000)
+        wk.lookback_publish(states, tile, x[tile])
+        if tile % stalled == 0:
+            for _ in range(30):
+                cuda.nanosleep(1000)
+        out[tile] = wk.lookback_exclusive_prefix(states, tile, x[tile], operators.last_nonzero, 0)
+        tile = wk.lookback_next_tile(states, num_tiles)
+
+
+@pytest.mark.parametrize("stalled", [2, 7, 40])
+def test_stalled_tiles(stalled):
+    x = np.where(np.arange(45) % 11 == 5, np.arange(45), 0).astype(np.int32)
+    out = np.zeros_like(x)
+    with_stalls[5, 4](wk.tile_states(45, np.int32), 45, stalled, x, out)
+    assert out.tolist() == exclusive(operators.py_last_nonzero, x.tolist(), 0)
+
+
+@cuda.jit
+def leaves_early(states, num_tiles):
+    """Draw one tile and go: what a launch that was aborted leaves behind."""
+    wk.lookback_next_tile(states, num_tiles)
+
+
+def test_reset_after_an_aborted_launch():
+    states = wk.tile_states(20, np.int32)
+    leaves_early[3, 8](states, 20)
+    wk.reset_tile_states(states)
+    x = values(np.int32, 20)
+    assert (tiles.run(tiles.prefixes(wk.add), states, x, 3, 8) == tiles.sums(x)).all()
+
+
+def test_the_aggregate_takes_the_type_of_the_states():
+    @cuda.jit
+    def widened(states, num_tiles, x, out):
+        tile = wk.lookback_next_tile(states, num_tiles)
+        while tile >= 0:
+            out[tile] = wk.lookback_exclusive_prefix(states, tile, x[tile] + 1, wk.add, 0)
+            tile = wk.lookback_next_tile(states, num_tiles)
+
+    x = np.arange(20, dtype=np.int32)  # int32 + int is int64 in Numba
+    out = np.zeros(20, np.int32)
+    widened[2, 32](wk.tile_states(20, np.int32), 20, x, out)
+    assert (out == tiles.sums(x + 1)).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex128], ids=label)
+def test_many_more_tiles_than_resident_blocks(dtype):
+    count = 1 << 20
+    x = np.arange(count).astype(dtype) % 3
+    states = wk.tile_states(count, dtype)
+    for grid in (20_000, 264):
+        assert (tiles.run(tiles.published_ahead(wk.add), states, x, grid, 32) == tiles.sums(x)).all()
+
+
+@cuda.jit
+def spin(until):
+    """Keep every block busy for a while."""
+    for _ in range(until):
+        cuda.nanosleep(1000)
+
+
+@pytest.mark.gpu
+def test_while_another_kernel_fills_the_gpu():
+    multiprocessors = machine.describe()["multiprocessors"]
+    other, mine = cuda.stream(), cuda.stream()
+    count = 100_000
+    x, out = cuda.to_device(np.ones(count, np.int32)), cuda.device_array((count, 32), np.int32)
+    init, states = cuda.to_device(np.zeros(1, np.int32)), wk.tile_states(count, np.int32)
+    cuda.synchronize()
+    spin[multiprocessors * 64, 1024, other](100)
+    tiles.prefixes(wk.add)[4096, 32, mine](states, count, x, init, out)
+    cuda.synchronize()
+    assert (out.copy_to_host() == np.arange(count)[:, None]).all()
+
+
+@pytest.mark.gpu
+def test_a_thousand_launches_without_a_reset():
+    count = 3000
+    x, out = cuda.to_device(np.ones(count, np.int32)), cuda.device_array((count, 32), np.int32)
+    init, states = cuda.to_device(np.zeros(1, np.int32)), wk.tile_states(count, np.int32)
+    for launch in range(1000):
+        used = count - launch
+        if launch % 100 == 0:
+            out.copy_to_device(np.full((count, 32), -1, np.int32))
+        tiles.prefixes(wk.add)[500, 32](states, used, x, init, out)
+        if launch % 50 == 0:
+            assert (out.copy_to_host()[:used] == np.arange(used)[:, None]).all()
