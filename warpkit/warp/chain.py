@@ -105,9 +105,8 @@ def steps(value, op, rounds, width, reverse):
     position = position_of(lane_id(), width, reverse)
     total = value
     for k in range(rounds):
-        earlier = from_earlier(total, 1 << k, width, reverse)
-        if position >= 1 << k:
-            total = combine(op, earlier, total)
+        earlier = from_earlier(total, 1 << k, width, reverse)  # without one the lane's own: no other value to keep
+        total = combine(op, earlier, total) if position >= 1 << k else earlier
     return total
 
 
