@@ -43,7 +43,8 @@ def mixed(slot, size, scratch, item_bytes):
     """Return where a slot lies, so that neither a stride of `size` slots nor one of 1 meets a bank twice.
 
     With g = the power of two in `size`, lanes that are `size` slots apart use every g-th bank, g of them each. These
-    lie in rows of 32 banks whose numbers differ modulo g: the row's number, modulo g, is added without carry.
+    lie in rows of 32 banks whose numbers differ modulo g: the row's number, modulo g, is added without carry. Where g
+    is longer than a row, pieces of g slots take the place of rows.
     """
     if scratch is None:  # the pool: a word a slot, plane by plane
         row, small = 5, 0
@@ -52,7 +53,8 @@ def mixed(slot, size, scratch, item_bytes):
         row, small = 7 - wide, max(2 - wide, 0)  # `small`: of the items that share a word
     power = min(size & -size, MIXED)
     few = max(min(power >> small, 1 << (row - small)), 1) - 1
-    return int32(slot ^ (((slot >> row) & few) << small))
+    rows = slot >> max(row, log2_up(power))
+    return slot ^ ((rows & few) << small)
 
 
 @device_function()
@@ -74,14 +76,14 @@ def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
         for i in range(size):
             slot = int32(sent(ranks, i, size) - start)
             if 0 <= slot and slot < room:
-                slot = mixed(slot, size, scratch, outgoing.itemsize) if mix else slot
+                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
                 put_slot(pool, scratch, slot, outgoing[i])
         barrier()
         for i in range(size):
             place = received(ranks, i, size)
             slot = int32(place - start)
             if 0 <= slot and slot < room and (limit is None or place < limit):
-                slot = mixed(slot, size, scratch, outgoing.itemsize) if mix else slot
+                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
                 incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
         barrier()
         start = int32(start + window)
@@ -128,7 +130,8 @@ def block_striped_to_blocked(items, scratch=None):
     Returns: nothing; afterwards item i of thread t is number t·N + i.
     Storage: the pool is 8192 bytes of shared memory, one memory for all functions with `scratch=`; free on return. It
     holds 2048 items of up to 4 bytes, 1024 of up to 8, 512 of up to 16.
-    Cost: 2 barriers a round; a store and a load a 32-bit word. No bank conflicts for blocks of whole warps.
+    Cost: 2 barriers a round; a store and a load a 32-bit word. In blocks of whole warps there are no bank conflicts (in an
+    own scratch of 1- or 2-byte items, which share banks, up to 3 lanes meet).
     Example: 2 threads with items (0, 2) and (1, 3) -> (0, 1) and (2, 3).
     """
     rearrange(items, None, striped, blocked, scratch)
