@@ -135,6 +135,22 @@ def test_a_kernel_used_as_a_device_function_runs_in_the_caller():
     assert (out == np.arange(8)).all()
 
 
+def test_a_device_function_takes_arguments_by_name_and_a_launch_does_not():
+    @cuda.jit(device=True)
+    def scaled(value, by=3):
+        return value * by
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.threadIdx.x] = scaled(cuda.threadIdx.x, by=2) + scaled(value=1)
+
+    out = np.zeros(4, np.int64)
+    kernel[1, 4](out)
+    assert out.tolist() == [3, 5, 7, 9]
+    with pytest.raises(TypeError, match="kernel: a launch takes its arguments by position"):
+        kernel[1, 4](out=out)
+
+
 def test_device_code_outside_a_kernel_says_so():
     for use in (lambda: cuda.threadIdx.x, lambda: cuda.grid(1), lambda: cuda.syncthreads(), lambda: simulator.thread()):
         with pytest.raises(OutsideKernel, match="from a kernel"):

@@ -25,10 +25,12 @@ _one_at_a_time = threading.RLock()
 FakeCUDAKernel = numba_kernel.FakeCUDAKernel
 
 
-def _call(self, *args):
+def _call(self, *args, **kwargs):
     """Launch a configured kernel; call a device function, or a kernel used as one, as plain Python."""
     if self._device or (self.grid_dim is None and type(getcurrent()) is Thread):
-        return self.fn(*args)
+        return self.fn(*args, **kwargs)
+    if kwargs:
+        raise TypeError(f"{self.fn.__name__}: a launch takes its arguments by position, as on a GPU")
     grid, block = normalize_kernel_dimensions(self.grid_dim, self.block_dim)
     grid, block = (tuple(int(size) for size in (*dims, 1, 1)[:3]) for dims in (grid, block))
     if block[0] * block[1] * block[2] > THREADS_PER_BLOCK:
