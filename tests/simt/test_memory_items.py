@@ -45,7 +45,7 @@ def test_items_travel_whatever_their_size_number_and_alignment(name, length):
 
 
 @kernel("int32", "int32")
-def by_stride(x, out):
+def items_by_stride(x, out):
     """Every other item, which no vector access can do."""
     items = memory.local_array(4, np.int32)
     memory.load_items(items, x[::2], 4 * cuda.threadIdx.x)
@@ -54,7 +54,7 @@ def by_stride(x, out):
 
 def test_strided_items_travel_one_by_one():
     x, out = np.arange(64, dtype=np.int32), np.zeros(32, np.int32)
-    by_stride[1, 8](x, out)
+    items_by_stride[1, 8](x, out)
     assert (out[::-1] == x[::2]).all()
 
 
