@@ -24,7 +24,8 @@ def check_operand(op: Any, kind: Kind, where: str) -> None:
     if op in (ops.logical_and, ops.logical_or) and families & {"float", "complex"}:
         refuse(f"{where}: {name} needs bool or integers, not {kind.name}; compare with 0 first.")
     if op is ops.add and "bool" in families:
-        refuse(f"{where}: a sum of {kind.name} is not defined; use warp_active_count_bits or cast to int32.")
+        counted = "block_count" if where.startswith("block_") else "warp_active_count_bits"
+        refuse(f"{where}: a sum of {kind.name} is not defined; use {counted} or cast to int32.")
 
 
 def redux_form(op: Any, kind: Kind) -> str | None:
