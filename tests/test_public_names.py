@@ -24,10 +24,28 @@ WARP = """
     warp_sort warp_sort_pairs
     set_warp_size
 """.split()
+BLOCK = """
+    block_sum block_product block_min block_max block_reduce block_tree_reduce block_tree_sum
+    block_all block_any block_count block_broadcast sync_block shared_array local_array
+    block_prefix_sum block_inclusive_sum block_exclusive_scan block_inclusive_scan
+    block_prefix_sum_total block_exclusive_scan_total block_inclusive_scan_total
+    block_reduce_items block_inclusive_scan_items block_exclusive_scan_items
+    block_load_striped block_load_blocked block_load_vectorized block_load_transposed
+    block_store_striped block_store_blocked block_store_vectorized block_store_transposed
+    block_striped_to_blocked block_blocked_to_striped block_scatter_to_blocked block_scatter_to_striped
+    block_copy_pipeline block_copy_async block_copy_wait
+    block_queue_push block_queue_push_if block_queue_push_ordered block_queue_push_if_ordered
+    tile_states reset_tile_states lookback_next_tile lookback_publish lookback_exclusive_prefix
+    grid_scratch grid_reduce
+    block_histogram block_discontinuity_heads block_discontinuity_tails block_adjacent_difference
+    block_shuffle_up block_shuffle_down
+    bank_conflicts padded_index padded_size swizzled_index
+""".split()
 # What a thread asks itself: no other lane has a part in it.
 ALONE = ["warp_lane_count", *(f"warp_lane_mask_{which}" for which in ("lt", "le", "eq", "ge", "gt")), "set_warp_size"]
 HOST = ["compute_warp_size"]
 OPERATORS = "add mul minimum maximum bit_and bit_or bit_xor logical_and logical_or".split()
+FUNCTIONS = [*WARP, *BLOCK, *HOST, *OPERATORS]
 ERRORS = "Refused OutsideKernel Fault BarrierFault LaneFault BoundsFault RaceFault NoProgress".split()
 
 
@@ -36,14 +54,14 @@ def test_these_are_all_the_names():
         name for name in dir(warpkit) if not name.startswith("_") and not inspect.ismodule(getattr(warpkit, name))
     }
 
-    assert public == {*WARP, *HOST, *OPERATORS, *ERRORS}
+    assert public == {*FUNCTIONS, *ERRORS}
 
 
 def test_a_star_import_gives_the_same_names():
-    assert sorted(warpkit.__all__) == sorted([*WARP, *HOST, *OPERATORS, *ERRORS])
+    assert sorted(warpkit.__all__) == sorted([*FUNCTIONS, *ERRORS])
 
 
-@pytest.mark.parametrize("name", [*WARP, *HOST, *OPERATORS])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_name_is_a_function_with_its_own_name_and_a_docstring(name):
     function = getattr(warpkit, name)
 
