@@ -42,6 +42,24 @@ def test_w14_threads_are_numbered_x_first_in_every_block_shape(block):
     assert (below == (1 << every % 32) - 1).all()
 
 
+@kernel("int64", "int64")
+def which_block(index, size):
+    """Each block writes at its own place, found without the waist."""
+    me = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+    if lanes.thread_index() == 0:
+        index[me] = lanes.block_index()
+        size[me] = lanes.grid_size()
+
+
+@pytest.mark.parametrize("grid", [1, 7, (3, 4), (2, 3, 4), (1, 1, 5)], ids=str)
+def test_blocks_are_numbered_x_first_in_every_grid_shape(grid):
+    blocks = int(np.prod(grid))
+    index, size = np.full(blocks, -1), np.full(blocks, -1)
+    which_block[grid, (2, 2)](index, size)
+    assert (index == np.arange(blocks)).all()
+    assert (size == blocks).all()
+
+
 @kernel("int32", "uint32")
 def groups_of(widths, out):
     """Write the group of every width."""

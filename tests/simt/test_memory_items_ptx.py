@@ -4,7 +4,7 @@ import pytest
 
 from tests.ptx import assert_register_only, count
 from tests.simt import test_memory_items
-from tests.simt.waist import REGISTERED, VALUES, array_of
+from tests.simt.waist import VALUES, array_of, registered
 
 WIDE = [("int8", 16, "v4"), ("float16", 8, "v4"), ("int32", 4, "v4"), ("float64", 2, "v4"), ("rec16_aligned", 1, "v4")]
 WIDE += [("int8", 8, "v2"), ("float32", 2, "v2"), ("int16", 2, "b32")]
@@ -34,7 +34,6 @@ def test_odd_lengths_stay_in_registers(compile_ptx, length):
 
 
 def test_tuples_go_item_by_item(compile_ptx):
-    function, argtypes = REGISTERED["tuples_of_shared_memory"]
-    ptx = compile_ptx(function, *argtypes)
+    ptx = compile_ptx(*registered("tuples_of_shared_memory"))
     assert count(ptx, "st.shared.v4") == count(ptx, "ld.shared.v4") == 0
     assert count(ptx, "call") == 0

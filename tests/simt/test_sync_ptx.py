@@ -5,7 +5,7 @@ import pytest
 
 from tests.ptx import assert_register_only, count, result_type
 from tests.simt import test_sync
-from tests.simt.waist import REGISTERED, array_of
+from tests.simt.waist import array_of, registered
 from warpkit.simt import sync
 
 FENCES = {sync.fence_block: ("membar.cta", "fence.acq_rel.cta"), sync.fence_device: ("membar.gl", "fence.acq_rel.gpu")}
@@ -24,8 +24,7 @@ def test_a_barrier_with_a_question_is_one_instruction(compile_ptx, predicate):
 
 
 def test_a_barrier_is_one_instruction(compile_ptx):
-    function, argtypes = REGISTERED["around_the_block"]
-    ptx = compile_ptx(function, *argtypes)
+    ptx = compile_ptx(*registered("around_the_block"))
     turns = count(ptx, "bar.sync") + count(ptx, "barrier.sync") + count(ptx, "barrier.cta.sync")
     assert turns in (2, 10)  # a loop of five, or unrolled
     assert_register_only(ptx)

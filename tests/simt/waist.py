@@ -44,6 +44,12 @@ def kernel(*argtypes):
     return register
 
 
+def registered(name):
+    """Return a registered kernel and the types of its arguments."""
+    function, argtypes = REGISTERED[name]
+    return (function, *argtypes)
+
+
 @functools.cache
 def carrier(move):
     """Kernel: out[i] = move(x[i], i)."""
