@@ -19,10 +19,9 @@ def is_vector(t) -> bool:
 def kind_of(t) -> Kind:
     """Return the kind of a Numba type, literals and omitted arguments included."""
     if isinstance(t, types.Omitted):
-        constant = t.value if type(t.value) is int else None
-        return kind_of_constant(constant) if constant is not None else Kind("None", "none")
+        return kind_of_default(t.value)
     if not isinstance(t, types.Type):  # a default argument reaches an overload as the Python value itself
-        return kind_of_constant(t) if type(t) is int else Kind(str(t), "none" if t is None else "other")
+        return kind_of_default(t)
     if isinstance(t, types.IntegerLiteral):
         return kind_of_constant(t.literal_value)
     t = types.unliteral(t)
@@ -42,6 +41,15 @@ def kind_of(t) -> Kind:
         parts = tuple(kind_of(part) for part in t)
         return Kind(f"({', '.join(part.name for part in parts)})", "tuple", parts=parts)
     return _other_kind(t)
+
+
+def kind_of_default(value) -> Kind:
+    """Return the kind of the Python value of a default argument."""
+    if type(value) is int:
+        return kind_of_constant(value)
+    if type(value) is bool:
+        return Kind("bool", "bool", 8)
+    return Kind(str(value), "none" if value is None else "other")
 
 
 def kind_of_constant(value: int) -> Kind:

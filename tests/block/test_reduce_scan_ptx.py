@@ -1,0 +1,105 @@
+"""What reductions and scans cost: barriers, shuffles, shared bytes; no local memory, no call, no division."""
+
+import numba
+import pytest
+
+import warpkit as wk
+from tests.ptx import assemble, assert_register_only, count, result_type, shuffles
+from tests.warp import operators
+from tests.warp.literal import NUMBA, applied, words
+
+from .literal import barriers, compiled, one, scratch_bytes, shared_bytes, with_op
+
+NAMES = ["int8", "float16", "float32", "complex128"]
+FUNCTIONS = {
+    "sum": wk.block_sum,
+    "prefix_sum": wk.block_prefix_sum,
+    "inclusive_sum": wk.block_inclusive_sum,
+}
+# One between the levels and one behind the reads: the latter stands once for up to eight warps and once for more.
+BARRIERS = 3
+
+
+def assert_lean(ptx):
+    """Assert registers only, no division, no search for the active mask."""
+    assert_register_only(ptx)
+    assert count(ptx, "div") == count(ptx, "rem") == count(ptx, "activemask") == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_two_barriers_on_every_way_and_32_slots(compile_ptx, function, name):
+    ptx = compiled(compile_ptx, one(FUNCTIONS[function]), name)
+    assert barriers(ptx) == BARRIERS
+    assert list(shared_bytes(ptx).values()) == [scratch_bytes(name)]
+    assert_lean(ptx)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shuffles_of_a_whole_warp_and_of_a_partial_one(compile_ptx, name):
+    narrow = name == "int8"
+    assert shuffles(compiled(compile_ptx, one(wk.block_sum), name)) == (0 if narrow else 5 * words(name)) + 5 * words(name)
+    assert shuffles(compiled(compile_ptx, one(wk.block_inclusive_sum), name)) == 10 * words(name)
+    assert shuffles(compiled(compile_ptx, one(wk.block_prefix_sum), name)) == (7 + 6) * words(name)
+
+
+def test_narrow_integers_take_one_redux_a_warp(compile_ptx):
+    for function in (wk.block_sum, wk.block_max):
+        assert count(compiled(compile_ptx, one(function), "int16"), "redux.sync") == 1
+
+
+def total_only(x, out):
+    """Keep only the total of a scan."""
+    i = numba.cuda.grid(1)
+    out[i] = wk.block_inclusive_scan_total(x[i], operators.last_nonzero)[1]
+
+
+KERNELS = {
+    "reduce": with_op(wk.block_reduce, operators.last_nonzero),
+    "scan": with_op(wk.block_inclusive_scan, operators.last_nonzero),
+    "total": total_only,
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_any_operator_is_inlined(compile_ptx, kernel):
+    ptx = compiled(compile_ptx, KERNELS[kernel], "int32")
+    assert barriers(ptx) == BARRIERS
+    assert_lean(ptx)
+
+
+def test_all_collectives_of_a_size_share_one_memory(compile_ptx):
+    def run(x, y, out):
+        i = numba.cuda.grid(1)
+        a = wk.block_sum(x[i]) + wk.block_prefix_sum(y[i]) + wk.block_reduce(x[i], lambda a, b: a if b == 0 else b)
+        b = wk.block_exclusive_scan((x[i], y[i]), wk.add, (0, 0))
+        c = wk.block_broadcast(wk.block_max(x[i]), 3) + wk.block_inclusive_sum(numba.float64(y[i]))
+        out[i] = a + b[0] + b[1] + c
+
+    ptx = compile_ptx(run, numba.float32[::1], numba.int32[::1], numba.float64[::1])
+    assert sorted(shared_bytes(ptx).values()) == [128, 256]
+    assert_lean(ptx)
+
+
+def test_a_size_class_is_a_whole_power_of_two_of_words(compile_ptx):
+    def run(x, out):
+        i = numba.cuda.grid(1)
+        out[i] = wk.block_reduce((x[i], x[i], x[i]), wk.add)[1]
+
+    assert list(shared_bytes(compiled(compile_ptx, run, "float32")).values()) == [32 * 4 * 4]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_nothing_spills(compile_ptx, function):
+    for name, most in (("float32", 40), ("complex128", 72)):
+        made = assemble(compiled(compile_ptx, one(FUNCTIONS[function]), name))
+        assert made.stack == made.spills == 0
+        assert made.registers <= most
+
+
+@pytest.mark.parametrize("name", ["int8", "uint16", "int64", "float16", "complex64"])
+def test_the_result_has_the_type_of_the_value(name):
+    for function in FUNCTIONS.values():
+        assert result_type(applied(function), NUMBA[name]) == NUMBA[name]
+    total = result_type(applied(wk.block_prefix_sum_total), NUMBA[name])
+    assert list(total) == [NUMBA[name]] * 2
