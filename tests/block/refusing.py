@@ -1,4 +1,4 @@
-"""Making a machine check a kernel: the simulator by running it, a compiler by compiling it, for which no GPU is needed."""
+"""Making a machine check a kernel: the simulator runs it, a compiler compiles it, for which no GPU is needed."""
 
 from tests.warp.matrix import SIMULATOR
 

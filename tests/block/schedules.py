@@ -8,7 +8,7 @@ COUNT = int(os.environ.get("WARPKIT_TEST_SCHEDULES", "0"))
 
 
 def explore(run, usually):
-    """Call `run(seed)` under `usually` random schedules, or as many as WARPKIT_TEST_SCHEDULES says; it checks itself."""
+    """Call `run(seed)`, which checks itself, under `usually` random schedules or WARPKIT_TEST_SCHEDULES of them."""
     for seed in range(COUNT or usually):
         with simulator.exploring(seed):
             try:

@@ -22,7 +22,7 @@ def reducing(op):
 
     @cuda.jit
     def run(x, out, last, scratch):
-        index, size, i = place()
+        i = place()[2]
         is_last, total = wk.grid_reduce(x[i], op, scratch)
         out[i] = total
         last[i] = is_last

@@ -7,23 +7,14 @@ from numba import cuda
 import warpkit as wk
 from tests.reference import exclusive
 from tests.warp import operators
-from tests.warp.kinds import build_four, build_nested, build_pair, store_four, store_nested, store_pair
-from tests.warp.matrix import NUMBERS, SIMULATOR, label, random_bits
+from tests.warp.matrix import SIMULATOR, label
 from warpkit.simt import machine
 
 from . import tiles
+from .tiles import values
 
 ONES = 100 if SIMULATOR else 102_400
 GRID = 12  # blocks; the simulator keeps at most 8 resident, and a GPU test below starts far more than fit
-
-
-def values(dtype, count, seed=3):
-    """Return values whose sums are exact in any order."""
-    rng = np.random.default_rng(seed)
-    if np.dtype(dtype).kind in "iu":
-        return random_bits(dtype, count, rng)
-    small = rng.integers(-8, 8, count) * 0.5
-    return (small + 1j * rng.integers(-8, 8, count) if np.dtype(dtype).kind == "c" else small).astype(dtype)
 
 
 @pytest.mark.parametrize("kernel", [tiles.prefixes, tiles.published_ahead], ids=["at_once", "ahead"])
@@ -37,22 +28,6 @@ def test_acceptance_9_fourteen_tiles():
     x = np.arange(14, dtype=np.uint32)
     found = tiles.run(tiles.prefixes(wk.add), wk.tile_states(14, np.uint32), x, 5, 64)
     assert ((found + x) == np.arange(14) * np.arange(1, 15) // 2).all()
-
-
-@pytest.mark.parametrize("dtype", NUMBERS, ids=label)
-def test_every_number_type(dtype):
-    x, count = values(dtype, 50), 27
-    states = wk.tile_states(len(x), dtype)
-    for kernel in (tiles.prefixes(wk.add), tiles.published_ahead(wk.add)):
-        found = tiles.run(kernel, states, x[:count], 3, 12, init=3)
-        assert (found == tiles.sums(x[:count], 3)).all()
-
-
-def test_bool():
-    x = np.zeros(40, bool)
-    x[17] = True
-    found = tiles.run(tiles.prefixes(wk.logical_or), wk.tile_states(40, np.bool_), x, 3, 8)
-    assert (found == (np.arange(40) > 17)).all()
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (33,), (8, 5), (3, 5, 7)], ids=str)
@@ -80,82 +55,6 @@ def test_operands_stay_in_tile_order(name):
     for kernel in (tiles.prefixes(op), tiles.published_ahead(op)):
         found = tiles.run(kernel, wk.tile_states(len(x), np.int64), x, GRID, 16)
         assert found.tolist() == exclusive(meaning, x.tolist(), 0)
-
-
-f4, f8, i1, i2, i4, i8 = np.float32, np.float64, np.int8, np.int16, np.int32, np.int64
-
-
-@cuda.jit(device=True)
-def build_three(a, b, c, d, i):
-    """Tuple of three."""
-    return (a[i], b[i], c[i])
-
-
-@cuda.jit(device=True)
-def store_three(v, a, b, c, d, i):
-    """Tuple of three."""
-    a[i] = v[0]
-    b[i] = v[1]
-    c[i] = v[2]
-
-
-# Name, dtypes of the columns, dtype of the states, build, store, operator, the same in Python: 8, 12, 11 and 16 bytes.
-COMPOUND = {
-    "affine": ((i4, i4), (i4, i4), build_pair, store_pair, operators.affine, operators.py_affine(i4)),
-    "seed": (
-        (f4, f4, i4),
-        np.dtype([("x", "f4"), ("y", "f4"), ("n", "i4")]),
-        build_three,
-        store_three,
-        wk.add,
-        lambda p, q: tuple(a + b for a, b in zip(p, q)),
-    ),
-    "nested": (
-        (i1, f8, i2),
-        ((i1, f8), i2),
-        build_nested,
-        store_nested,
-        operators.nested_last,
-        operators.py_nested_last,
-    ),
-    "matrix": ((i4,) * 4, (i4,) * 4, build_four, store_four, operators.matmul2, operators.py_matmul2(i4)),
-}
-
-
-@pytest.mark.parametrize("early", [False, True], ids=["at_once", "early"])
-@pytest.mark.parametrize("name", COMPOUND)
-def test_tuples(name, early):
-    dtypes, carried, build, store, op, meaning = COMPOUND[name]
-    count, rng = 41, np.random.default_rng(8)
-    columns = [rng.integers(-4, 5, count + 1).astype(dtype) for dtype in dtypes]  # the last row is the init
-    outs = [np.zeros(count, dtype) for dtype in dtypes]
-    idle = [np.zeros(1, np.int32)] * (4 - len(dtypes))
-    kernel = tiles.of_parts(op, build, store, early)
-    kernel[5, 16](wk.tile_states(count, carried), count, count, *columns, *idle, *outs, *idle)
-    rows = [tuple(column[t].item() for column in columns) for t in range(count + 1)]
-    if name == "nested":
-        rows = [((a, b), c) for a, b, c in rows]
-    wanted = exclusive(meaning, rows[:count], rows[count])
-    found = [tuple(out[t].item() for out in outs) for t in range(count)]
-    assert found == ([(a, b, c) for (a, b), c in wanted] if name == "nested" else wanted)
-
-
-@cuda.jit
-def vectors(states, num_tiles, x, y, out):
-    """Exclusive sums of float32x2."""
-    tile = wk.lookback_next_tile(states, num_tiles)
-    while tile >= 0:
-        value = cuda.float32x2(x[tile], y[tile])
-        prefix = wk.lookback_exclusive_prefix(states, tile, value, wk.add, cuda.float32x2(0.0, 1.0))
-        out[tile, 0] = prefix.x
-        out[tile, 1] = prefix.y
-        tile = wk.lookback_next_tile(states, num_tiles)
-
-
-def test_vectors_in_states_of_a_tuple():
-    x, y, out = values(f4, 20), values(f4, 20, 4), np.zeros((20, 2), f4)
-    vectors[3, 32](wk.tile_states(20, (f4, f4)), 20, x, y, out)
-    assert (out == np.stack([tiles.sums(x), tiles.sums(y, 1)], axis=1)).all()
 
 
 def test_launch_after_launch_without_a_reset():
@@ -216,7 +115,7 @@ def in_turn(first, second, num_tiles, x, y, out_x, out_y):
             t = wk.lookback_next_tile(first, num_tiles)
 
 
-@pytest.mark.parametrize("dtypes", [(i4, i4), (i4, f8), (np.complex128, i1)], ids=str)
+@pytest.mark.parametrize("dtypes", [(np.int32, np.int32), (np.int32, np.float64), (np.complex128, np.int8)], ids=str)
 def test_two_look_backs_in_one_kernel(dtypes):
     states = [wk.tile_states(20, dtype) for dtype in dtypes]
     for launch in range(2):
@@ -265,20 +164,6 @@ def test_reset_after_an_aborted_launch():
     assert (tiles.run(tiles.prefixes(wk.add), states, x, 3, 8) == tiles.sums(x)).all()
 
 
-def test_the_aggregate_takes_the_type_of_the_states():
-    @cuda.jit
-    def widened(states, num_tiles, x, out):
-        tile = wk.lookback_next_tile(states, num_tiles)
-        while tile >= 0:
-            out[tile] = wk.lookback_exclusive_prefix(states, tile, x[tile] + 1, wk.add, 0)
-            tile = wk.lookback_next_tile(states, num_tiles)
-
-    x = np.arange(20, dtype=np.int32)  # int32 + int is int64 in Numba
-    out = np.zeros(20, np.int32)
-    widened[2, 32](wk.tile_states(20, np.int32), 20, x, out)
-    assert (out == tiles.sums(x + 1)).all()
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex128], ids=label)
 def test_many_more_tiles_than_resident_blocks(dtype):
@@ -322,3 +207,25 @@ def test_a_thousand_launches_without_a_reset():
         tiles.prefixes(wk.add)[500, 32](states, used, x, init, out)
         if launch % 50 == 0:
             assert (out.copy_to_host()[:used] == np.arange(used)[:, None]).all()
+
+
+@cuda.jit
+def filtered(first, second, num_tiles, x, sums, places):
+    """Two look-backs with the same tile numbers; the second depends on the first."""
+    tile = wk.lookback_next_tile(first, num_tiles, also=second)
+    while tile >= 0:
+        before = wk.lookback_exclusive_prefix(first, tile, x[tile], wk.add, 0)
+        sums[tile] = before
+        places[tile] = wk.lookback_exclusive_prefix(second, tile, before % 2, wk.add, 0)
+        tile = wk.lookback_next_tile(first, num_tiles, also=second)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64], ids=label)
+def test_a_second_look_back_with_the_same_tile_numbers(dtype):
+    first, second = wk.tile_states(20, dtype), wk.tile_states(25, np.int32)
+    for count in (20, 3, 17):
+        x = np.random.default_rng(count).integers(0, 9, count).astype(dtype)
+        sums, places = np.zeros_like(x), np.zeros(count, np.int32)
+        filtered[3, 8](first, second, count, x, sums, places)
+        assert (sums == tiles.sums(x)).all()
+        assert (places == tiles.sums((sums % 2).astype(np.int32))).all()

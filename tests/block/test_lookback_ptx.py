@@ -1,4 +1,4 @@
-"""What look-back, queues and grid reductions cost: accesses, atomics, barriers, shared bytes; no local memory, no call."""
+"""What look-back, queues and grid reductions cost: accesses, atomics, barriers, shared bytes; registers only."""
 
 import re
 
@@ -11,7 +11,7 @@ import warpkit as wk
 from tests.ptx import assemble, assert_register_only, count
 from tests.warp import operators
 from tests.warp.kinds import build_pair, store_pair
-from warpkit.block.lookback import packed_dtype
+from warpkit.block.states import packed_dtype
 from warpkit.simt.states import state_dtype
 
 from . import tiles
@@ -89,8 +89,8 @@ def test_barriers_atomics_and_shuffles_of_look_back(compile_ptx):
 def test_shared_memory_of_look_back(compile_ptx):
     for kernel in (tiles.prefixes, tiles.published_ahead):
         sizes = shared_bytes(look_back(compile_ptx, np.int32, kernel=kernel))
-        assert sorted(sizes.values()) == [4, 16]  # the prefix on its way to the block, the block's notes
-        assert sorted(shared_bytes(look_back(compile_ptx, np.float64, kernel=kernel)).values()) == [8, 16]
+        assert sorted(sizes.values()) == [4, 32]  # the prefix on its way to the block, the block's notes
+        assert sorted(shared_bytes(look_back(compile_ptx, np.float64, kernel=kernel)).values()) == [8, 32]
 
 
 def test_look_back_fits_into_few_registers(compile_ptx):

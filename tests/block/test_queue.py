@@ -23,7 +23,7 @@ def pushing(function):
 
     @cuda.jit
     def run(buffer, counter, x, slots):
-        index, size, i = place()
+        i = place()[2]
         slots[i] = function(buffer, counter, x[i])
 
     return run
@@ -35,7 +35,7 @@ def pushing_if(function):
 
     @cuda.jit
     def run(buffer, counter, x, flags, slots):
-        index, size, i = place()
+        i = place()[2]
         slots[i] = function(buffer, counter, x[i], flags[i])
 
     return run

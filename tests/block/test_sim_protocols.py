@@ -18,6 +18,7 @@ from warpkit.simt import memory, simulator, states, sync
 
 from . import tiles
 from .schedules import explore, found_by
+from .test_lookback import filtered
 
 FEW = 6
 
@@ -49,6 +50,21 @@ def look_back_of_pairs():
         kernels[seed % 2][3, 1 + seed % 3](kept, 6, 6, *columns, *idle, *outs, *idle)
         rows = [(int(a), int(b)) for a, b in zip(*columns)]
         assert [(int(a), int(b)) for a, b in zip(*outs)] == exclusive(meaning, rows[:6], rows[6])
+
+    return run
+
+
+def two_look_backs():
+    """Return run(seed): a second look-back with the tile numbers of the first, whose aggregates depend on it."""
+    first, second = wk.tile_states(7, np.int32), wk.tile_states(7, np.int64)
+
+    def run(seed):
+        count = 1 + seed % 7
+        x = np.random.default_rng(seed).integers(0, 9, count).astype(np.int32)
+        sums, places = np.zeros_like(x), np.zeros(count, np.int32)
+        filtered[2 + seed % 2, 1 + seed % 3](first, second, count, x, sums, places)
+        assert (sums == tiles.sums(x)).all()
+        assert (places == tiles.sums((sums % 2).astype(np.int32))).all()
 
     return run
 
@@ -108,6 +124,7 @@ PROTOCOLS = {
     "look_back_4_bytes": lambda: look_back(np.int32),
     "look_back_8_bytes": lambda: look_back(np.int64),
     "look_back_16_bytes": look_back_of_pairs,
+    "two_look_backs": two_look_backs,
     "queue": lambda: queues,
     "grid_reduce": grids,
 }

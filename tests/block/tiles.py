@@ -1,4 +1,4 @@
-"""Kernels over tiles for the look-back tests: the aggregate of tile t is x[t], out[t] has one place for every thread."""
+"""Kernels over tiles for the look-back tests: tile t has the aggregate x[t], out[t] one place for every thread."""
 
 import functools
 
@@ -6,6 +6,7 @@ import numpy as np
 from numba import cuda
 
 import warpkit as wk
+from tests.warp.matrix import random_bits
 
 from .kernels import place
 
@@ -16,7 +17,7 @@ def prefixes(op):
 
     @cuda.jit
     def run(states, num_tiles, x, init, out):
-        index, size, i = place()
+        index = place()[0]
         tile = wk.lookback_next_tile(states, num_tiles)
         while tile >= 0:
             out[tile, index] = wk.lookback_exclusive_prefix(states, tile, x[tile], op, init[0])
@@ -31,7 +32,7 @@ def published_ahead(op):
 
     @cuda.jit
     def run(states, num_tiles, x, init, out):
-        index, size, i = place()
+        index = place()[0]
         tile = wk.lookback_next_tile(states, num_tiles)
         if tile >= 0:
             wk.lookback_publish(states, tile, x[tile])
@@ -80,3 +81,12 @@ def sums(x, init=0):
         return (np.concatenate([np.zeros(1, x.dtype), total])[: len(x)].astype(x.dtype) + x.dtype.type(init)).astype(
             x.dtype
         )
+
+
+def values(dtype, count, seed=3):
+    """Return values whose sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return random_bits(dtype, count, rng)
+    small = rng.integers(-8, 8, count) * 0.5
+    return (small + 1j * rng.integers(-8, 8, count) if np.dtype(dtype).kind == "c" else small).astype(dtype)

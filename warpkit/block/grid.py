@@ -18,10 +18,9 @@ from ..simt.states import state_dtype, state_value, viewed
 from ..simt.sync import barrier_any, fence_device
 from ..simt.types import combine
 from ..warp.participants import check_operator
-from .lookback import packed_dtype
 from .reduce import block_reduce
+from .states import HEAD, packed_dtype
 
-HEAD = 16  # elements before the totals; the counter stays out of their cache lines
 COUNTER = 0
 LONG, WORD = np.int64(0), np.uint32(0)
 

@@ -13,11 +13,8 @@ needs the tiles before reads their states 32 at a time, back to the nearest one 
   survives until its epoch comes again.
 """
 
-from typing import Any
-
 import numpy as np
 
-from ..simt import machine
 from ..simt.bits import lowest_bit
 from ..simt.kinds import Kind
 from ..simt.lanes import as_mask, ballot, block_size, grid_size, lane_id, shuffle, thread_index
@@ -32,7 +29,6 @@ from ..simt.states import (
     block_notes,
     in_one_access,
     load_state,
-    state_dtype,
     state_value,
     store_state,
     viewed,
@@ -41,51 +37,11 @@ from ..simt.sync import barrier, sleep
 from ..simt.types import cast_like, combine
 from ..warp.participants import check_operator
 from .shape import check_init, existing_lanes
+from .states import HEAD
 
-HEAD = 16  # states before that of tile 0: counter and turn stay out of the cache lines that are polled
 COUNTER, TURN = 0, 1  # int64 words of the head: epoch and number; the state to be cleared by the next launch that can
 LONG = np.int64(0)
-MOST_TILES = 1 << 28
 FIRST_PAUSE, LONGEST_PAUSE = 16, 256  # nanoseconds between two looks at tiles that are not there yet
-
-
-def tile_states(num_tiles: int, dtype: Any) -> Any:
-    """Return states for look-back over at most `num_tiles` tiles: a plain device array, ready for its first launch.
-
-    Args: num_tiles: a capacity; a launch may use fewer.  dtype: of the aggregates: any NumPy scalar dtype, complex, a
-    structured dtype or a tuple of dtypes, nested too; for a CUDA vector the tuple of its components.
-    Returns: a one-dimensional device array; its elements mean nothing to the host. One launch at a time may use it.
-    Size: 8 bytes a tile for values of at most 4 bytes, 16 for at most 12, else 16 + twice the value, and 16 tiles more.
-    Errors: Refused for a dtype that holds no numbers, ValueError for a number of tiles that is negative or over 2**28.
-    """
-    if not 0 <= num_tiles <= MOST_TILES:
-        raise ValueError(f"tile_states: num_tiles must be 0 to {MOST_TILES}, not {num_tiles}.")
-    carried = state_dtype(packed_dtype("tile_states", dtype))
-    if (num_tiles + HEAD) * carried.itemsize >= 1 << 33:
-        raise ValueError(f"tile_states: {num_tiles} states of {carried.itemsize} bytes exceed 8 GB; use larger tiles.")
-    return machine.zeros(int(num_tiles) + HEAD, carried)
-
-
-def reset_tile_states(states: Any, stream: Any = None) -> None:
-    """Make states as new: needed only after a launch that was aborted or in which a block did not draw until −1.
-
-    Args: stream: the stream of the launches before and after (a numba stream; None: the default stream).
-    """
-    machine.clear(states, stream)
-
-
-def packed_dtype(name: str, dtype: Any) -> np.dtype:
-    """Return a scalar dtype, a structured one or a tuple of dtypes as one without holes. Host code."""
-    if isinstance(dtype, tuple):
-        parts = [(f"f{k}", packed_dtype(name, part)) for k, part in enumerate(dtype)]
-    else:
-        dtype = np.dtype(dtype)
-        parts = [(field, packed_dtype(name, dtype[field])) for field in dtype.names or ()]
-    if parts:
-        return np.dtype(parts)
-    if isinstance(dtype, tuple) or dtype.kind not in "biufc" or dtype.itemsize > 16:
-        refuse(f"{name}: dtype must be a NumPy number, a structured dtype or a tuple of these, not {dtype}.")
-    return dtype
 
 
 def _check_states(name: str, states: Kind) -> None:
@@ -98,37 +54,50 @@ def _check_number(name: str, what: str, number: Kind) -> None:
         refuse(f"{name}: {what} must be an integer, not {number.name}.")
 
 
-def _check_next(states: Kind, num_tiles: Kind) -> None:
+def _check_next(states: Kind, num_tiles: Kind, also: Kind) -> None:
     _check_states("lookback_next_tile", states)
     _check_number("lookback_next_tile", "num_tiles", num_tiles)
+    if also.family != "none":
+        _check_states("lookback_next_tile", also)
 
 
 @device_function(_check_next)
-def lookback_next_tile(states, num_tiles):
+def lookback_next_tile(states, num_tiles, also=None):
     """Return the number of the tile that this block works on next, −1 when none is left.
 
     Called by: all threads of every block of the grid, in a loop until it returns −1; once through in a launch.
     Args: states: from `tile_states`.  num_tiles: how many tiles this launch has, the same in all blocks, at most the
-    capacity of `states`.
+    capacity of `states`.  also: further states that are used with the same tile numbers, for a second look-back whose
+    aggregates depend on the first.
     Returns: int32, the same in every thread; each number 0…num_tiles − 1 is given out once, in ascending order. Every
     tile so drawn must be published, or asked for its prefix.
-    Storage: 16 bytes of shared memory for the whole kernel.  Cost: 1 global atomic, 2 barriers.
+    Storage: 32 bytes of shared memory for the whole kernel.  Cost: 1 global atomic, 2 with `also`; 2 barriers.
     Order: a block may draw tiles ahead of those that it has finished, as long as it publishes them without waiting.
     Example: 3 tiles, 2 blocks -> 0, 2, −1 in one block and 1, −1 in the other.
     """
     notes = block_notes()
     if thread_index() == 0:
-        head = viewed(states, LONG)
-        drawn = atomic_add(head, COUNTER, 1)
-        last = num_tiles + grid_size() - 1  # every block draws one number too many
-        if (drawn & 0xFFFFFFFF) == last:
-            end_launch(states, head, drawn, num_tiles)
         notes[0] = address_of(states)
-        notes[1] = drawn + 1
+        notes[1] = draw(states, num_tiles)
+        notes[2] = 0
+        if also is not None:  # its numbers go to nobody, but they are counted, and so its launches
+            notes[2] = address_of(also)
+            notes[3] = draw(also, num_tiles)
     barrier()
     number = (notes[1] - 1) & 0xFFFFFFFF
     barrier()
     return cast_like(lane_id(), number if number < num_tiles else -1)
+
+
+@device_function()
+def draw(states, num_tiles):
+    """Draw a number; return the counter behind it, int64."""
+    head = viewed(states, LONG)
+    drawn = atomic_add(head, COUNTER, 1)
+    last = num_tiles + grid_size() - 1  # every block draws one number too many
+    if (drawn & 0xFFFFFFFF) == last:
+        end_launch(states, head, drawn, num_tiles)
+    return drawn + 1
 
 
 @device_function()
@@ -146,8 +115,13 @@ def end_launch(states, head, drawn, num_tiles):
 def epoch_of(states):
     """Return this launch's epoch, uint32; called by threads of warp 0, which see what thread 0 drew."""
     notes = block_notes()
-    # What this block drew last, and if that was of other states what anybody has drawn: see the top of this file.
-    counter = notes[1] if notes[0] == address_of(states) else load_relaxed(viewed(states, LONG), COUNTER)
+    mine = address_of(states)
+    if notes[0] == mine:  # what this block drew last
+        counter = notes[1]
+    elif notes[2] == mine:
+        counter = notes[3]
+    else:  # it drew from other states since: what anybody has drawn
+        counter = load_relaxed(viewed(states, LONG), COUNTER)
     return as_mask((counter - 1) >> 32)
 
 

@@ -4,11 +4,24 @@ Every operation has a Python body, its meaning, which the simulator runs lane by
 `numba_cuda/`. Above this package nothing knows which machine is below.
 """
 
-from . import bits, kinds, lanes, machine, memory, ops, refusals, rules, states, sync, types
+from . import bits, kinds, lanes, machine, memory, ops, refusals, rules, staging, states, sync, types
 
 if not machine.SIMULATOR:
     from . import numba_cuda
 
     numba_cuda.register()
 
-__all__ = ["bits", "kinds", "lanes", "machine", "memory", "ops", "refusals", "rules", "states", "sync", "types"]
+__all__ = [
+    "bits",
+    "kinds",
+    "lanes",
+    "machine",
+    "memory",
+    "ops",
+    "refusals",
+    "rules",
+    "staging",
+    "states",
+    "sync",
+    "types",
+]

@@ -25,7 +25,7 @@ def operation(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def device_function(
-    check: Callable[..., None] | None = None, constants: tuple[str, ...] = ()
+    check: Callable[..., None] | None = None, constants: tuple[str, ...] = (), host: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a plain Python function callable from `numba.cuda.jit` kernels on both machines.
 
@@ -35,6 +35,7 @@ def device_function(
     Args: check: receives the `Kind` of every argument, in order, and raises `Refused` (see refusals.py) for what the
     function does not take; the same check runs on both machines.  constants: names of the parameters that must be
     compile-time integers; only with these does the function compile once per constant.
+    host: plain Python may call it too.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,7 +45,7 @@ def device_function(
             return checked(function, check) if check else function
         from .numba_cuda.registration import register_overload
 
-        public = _only_in_kernels(function)
+        public = function if host else _only_in_kernels(function)
         register_overload(public, function, check, constants)
         return public
 

@@ -21,6 +21,7 @@ ABSENT, AGGREGATE, INCLUSIVE = 0, 1, 2
 LONGEST_IN_ONE_ACCESS = 16  # bytes
 HEAD_WORDS = 4  # of a state that takes more: the tag, and padding so that the values are aligned
 WORD = np.uint32(0)
+NOTES = 4
 
 
 def state_dtype(dtype: np.dtype) -> np.dtype:
@@ -92,8 +93,8 @@ def address_of(array):
 
 @operation
 def block_notes():
-    """Return two int64 of shared memory that last for the kernel: one memory in it, not initialised."""
-    return simulator.shared("notes", 2, np.dtype(np.int64))
+    """Return four int64 of shared memory that last for the kernel: one memory in it, not initialised."""
+    return simulator.shared("notes", NOTES, np.dtype(np.int64))
 
 
 @device_function()

@@ -172,13 +172,13 @@ def _block_notes(typing_context):
         name = "_warpkit_block_notes"  # one name, one memory, whichever functions use it
         symbol = builder.module.globals.get(name)
         if symbol is None:
-            block = ir.ArrayType(I64, 2)
+            block = ir.ArrayType(I64, states.NOTES)
             symbol = cgutils.add_global_variable(builder.module, block, name, SHARED)
             symbol.linkage = "linkonce_odr"
             symbol.initializer = ir.Constant(block, ir.Undefined)
             symbol.align = 16
         pointer = builder.addrspacecast(symbol, ir.PointerType(I8), "generic")
-        return _array_at(context, builder, result, pointer, [2])
+        return _array_at(context, builder, result, pointer, [states.NOTES])
 
     return signature(result), generate
 
