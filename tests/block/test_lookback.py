@@ -164,51 +164,6 @@ def test_reset_after_an_aborted_launch():
     assert (tiles.run(tiles.prefixes(wk.add), states, x, 3, 8) == tiles.sums(x)).all()
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex128], ids=label)
-def test_many_more_tiles_than_resident_blocks(dtype):
-    count = 1 << 20
-    x = np.arange(count).astype(dtype) % 3
-    states = wk.tile_states(count, dtype)
-    for grid in (20_000, 264):
-        assert (tiles.run(tiles.published_ahead(wk.add), states, x, grid, 32) == tiles.sums(x)).all()
-
-
-@cuda.jit
-def spin(until):
-    """Keep every block busy for a while."""
-    for _ in range(until):
-        cuda.nanosleep(1000)
-
-
-@pytest.mark.gpu
-def test_while_another_kernel_fills_the_gpu():
-    multiprocessors = machine.describe()["multiprocessors"]
-    other, mine = cuda.stream(), cuda.stream()
-    count = 100_000
-    x, out = cuda.to_device(np.ones(count, np.int32)), cuda.device_array((count, 32), np.int32)
-    init, states = cuda.to_device(np.zeros(1, np.int32)), wk.tile_states(count, np.int32)
-    cuda.synchronize()
-    spin[multiprocessors * 64, 1024, other](100)
-    tiles.prefixes(wk.add)[4096, 32, mine](states, count, x, init, out)
-    cuda.synchronize()
-    assert (out.copy_to_host() == np.arange(count)[:, None]).all()
-
-
-@pytest.mark.gpu
-def test_a_thousand_launches_without_a_reset():
-    count = 3000
-    x, out = cuda.to_device(np.ones(count, np.int32)), cuda.device_array((count, 32), np.int32)
-    init, states = cuda.to_device(np.zeros(1, np.int32)), wk.tile_states(count, np.int32)
-    for launch in range(1000):
-        used = count - launch
-        if launch % 100 == 0:
-            out.copy_to_device(np.full((count, 32), -1, np.int32))
-        tiles.prefixes(wk.add)[500, 32](states, used, x, init, out)
-        if launch % 50 == 0:
-            assert (out.copy_to_host()[:used] == np.arange(used)[:, None]).all()
-
-
 @cuda.jit
 def filtered(first, second, num_tiles, x, sums, places):
     """Two look-backs with the same tile numbers; the second depends on the first."""

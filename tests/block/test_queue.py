@@ -49,7 +49,9 @@ def push(function, x, flags, block, capacity, counter=np.uint32, start=0):
     threads = int(np.prod(block))
     memory, count = np.zeros(capacity + GUARD, x.dtype), np.array([start], counter)
     slots = np.full(len(x), -7, np.int64)
-    pushing_if(function)[len(x) // threads, block](memory[:capacity], count, x, flags, slots)
+    on_device = cuda.to_device(memory)
+    pushing_if(function)[len(x) // threads, block](on_device[:capacity], count, x, flags, slots)
+    memory = on_device.copy_to_host()
     wanted = flags != 0
     attempts = start + int(wanted.sum())
     stored = slots >= 0
