@@ -4,12 +4,19 @@ import os
 
 from warpkit.simt import simulator
 
-COUNT = int(os.environ.get("WARPKIT_TEST_SCHEDULES", "0"))
+# How many schedules, or which: "10000", "2500:5000" (so that processes can share the work); a few by default.
+WANTED = os.environ.get("WARPKIT_TEST_SCHEDULES", "")
+
+
+def seeds(usually):
+    """Return the seeds to run under."""
+    first, _, end = WANTED.rpartition(":")
+    return range(int(first or 0), int(end or usually))
 
 
 def explore(run, usually):
     """Call `run(seed)`, which checks itself, under `usually` random schedules or WARPKIT_TEST_SCHEDULES of them."""
-    for seed in range(COUNT or usually):
+    for seed in seeds(usually):
         with simulator.exploring(seed):
             try:
                 run(seed)
