@@ -7,19 +7,19 @@ from numba import cuda
 
 import warpkit as wk
 
-from .kernels import place
+from .kernels import item
 
 SIZES = (1, 2, 3, 4, 7, 8)
 
 
 @functools.cache
 def moved(function, size, dtype, own=0):
-    """Kernel: `function(items, scratch)` on the blocked tile of each block, in place; `own`: length of an own scratch."""
+    """Kernel: `function(items, scratch)` on each block's blocked tile, in place; `own`: length of an own scratch."""
     if own:
 
         @cuda.jit
         def run(x, out):
-            index, threads, i = place()
+            i = item()
             items, scratch = wk.local_array(size, dtype), wk.shared_array(own, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -30,7 +30,7 @@ def moved(function, size, dtype, own=0):
 
         @cuda.jit
         def run(x, out):
-            index, threads, i = place()
+            i = item()
             items = wk.local_array(size, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -48,7 +48,7 @@ def scattered(function, size, dtype, own=0):
 
         @cuda.jit
         def run(x, r, out):
-            index, threads, i = place()
+            i = item()
             items, scratch = wk.local_array(size, dtype), wk.shared_array(own, dtype)
             ranks = wk.local_array(size, np.int32)
             for k in range(size):
@@ -61,7 +61,7 @@ def scattered(function, size, dtype, own=0):
 
         @cuda.jit
         def run(x, r, out):
-            index, threads, i = place()
+            i = item()
             items, ranks = wk.local_array(size, dtype), wk.local_array(size, np.int32)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -80,7 +80,7 @@ def folded(function, op, size, dtype, counted=False):
 
         @cuda.jit
         def run(x, n, out, total):
-            index, threads, i = place()
+            i = item()
             items = wk.local_array(size, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -91,7 +91,7 @@ def folded(function, op, size, dtype, counted=False):
 
         @cuda.jit
         def run(x, out, total):
-            index, threads, i = place()
+            i = item()
             items = wk.local_array(size, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -109,7 +109,7 @@ def folded_from(function, op, size, dtype, counted=False):
 
         @cuda.jit
         def run(x, start, n, out, total):
-            index, threads, i = place()
+            i = item()
             items = wk.local_array(size, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]
@@ -120,7 +120,7 @@ def folded_from(function, op, size, dtype, counted=False):
 
         @cuda.jit
         def run(x, start, out, total):
-            index, threads, i = place()
+            i = item()
             items = wk.local_array(size, dtype)
             for k in range(size):
                 items[k] = x[i * size + k]

@@ -16,13 +16,19 @@ def place():
     return index, size, cuda.blockIdx.x * size + index
 
 
+@cuda.jit(device=True)
+def item():
+    """Return this thread's index in the launch."""
+    return place()[2]
+
+
 @functools.cache
 def one(function):
     """Kernel: out[i] = function(x[i])."""
 
     @cuda.jit
     def run(x, out):
-        index, size, i = place()
+        i = item()
         out[i] = function(x[i])
 
     return run
@@ -34,7 +40,7 @@ def counted(function):
 
     @cuda.jit
     def run(x, n, out):
-        index, size, i = place()
+        i = item()
         out[i] = function(x[i], n[0])
 
     return run
@@ -46,7 +52,7 @@ def with_op(function, op):
 
     @cuda.jit
     def run(x, out):
-        index, size, i = place()
+        i = item()
         out[i] = function(x[i], op)
 
     return run
@@ -58,7 +64,7 @@ def counted_with_op(function, op):
 
     @cuda.jit
     def run(x, n, out):
-        index, size, i = place()
+        i = item()
         out[i] = function(x[i], op, n[0])
 
     return run
@@ -70,7 +76,7 @@ def pair(function):
 
     @cuda.jit
     def run(x, out, total):
-        index, size, i = place()
+        i = item()
         result = function(x[i])
         out[i] = result[0]
         total[i] = result[1]
@@ -84,7 +90,7 @@ def pair_with_op(function, op):
 
     @cuda.jit
     def run(x, out, total):
-        index, size, i = place()
+        i = item()
         result = function(x[i], op)
         out[i] = result[0]
         total[i] = result[1]
@@ -98,7 +104,7 @@ def from_init(function, op):
 
     @cuda.jit
     def run(x, start, out):
-        index, size, i = place()
+        i = item()
         out[i] = function(x[i], op, start[0])
 
     return run
@@ -110,7 +116,7 @@ def pair_from_init(function, op):
 
     @cuda.jit
     def run(x, start, out, total):
-        index, size, i = place()
+        i = item()
         result = function(x[i], op, start[0])
         out[i] = result[0]
         total[i] = result[1]
@@ -124,7 +130,7 @@ def columns(function, build, store):
 
     @cuda.jit
     def run(a, b, c, d, oa, ob, oc, od):
-        index, size, i = place()
+        i = item()
         store(function(build(a, b, c, d, i)), oa, ob, oc, od, i)
 
     return run
@@ -136,7 +142,7 @@ def columns_with_op(function, op, build, store):
 
     @cuda.jit
     def run(a, b, c, d, oa, ob, oc, od):
-        index, size, i = place()
+        i = item()
         store(function(build(a, b, c, d, i), op), oa, ob, oc, od, i)
 
     return run

@@ -13,7 +13,7 @@ from .kernels import launch, place
 @cuda.jit
 def staged(x, out):
     """Stage a block's items in shared memory, then read them from it."""
-    index, size, i = place()
+    index, _, i = place()
     tile = wk.shared_array(32, np.uint32)
     tile[index] = x[i]
     wk.sync_block()
@@ -31,7 +31,7 @@ LEVELS, EDGE = 5, 16
 
 @cuda.jit
 def mipmap(image, levels):
-    """Five levels of 2 × 2 means of a tile of 16 × 16, each from the one before it, in one block and one shared array."""
+    """Five levels of 2 × 2 means of a tile of 16 × 16, each from the one before it, in one shared array."""
     tile = wk.shared_array((16, 16), np.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     row, column = cuda.blockIdx.y * 16 + y, cuda.blockIdx.x * 16 + x

@@ -48,7 +48,7 @@ def test_bins_hold_the_counts_and_outsiders_are_not_counted(dtype):
 @cuda.jit
 def private(key, total, each):
     """Acceptance 11: a histogram of two bins a block, then one global atomic a bin."""
-    index, size, i = place()
+    index, _, i = place()
     bins = wk.shared_array(2, np.uint32)
     if index < 2:
         bins[index] = 0

@@ -10,7 +10,7 @@ from tests.warp import operators
 from tests.warp.matrix import NUMBERS, label, sentinel
 
 from .items import SIZES, folded, folded_from, tiles
-from .kernels import launch, place
+from .kernels import item, launch
 from .matrix import FEW, SIMULATOR, bit_strings, data, threads
 
 START = np.array([0b101 << 6 | 3])
@@ -20,7 +20,9 @@ SHAPES = [(33,), (8, 5)] if SIMULATOR else FEW
 def valid_counts(size, shape):
     """Return the telling values of num_valid: none, one, the edges of a thread and of a warp, all, more."""
     every = size * threads(shape)
-    return sorted({-1, 0, 1, size - 1, size, size + 1, min(32 * size, every), min(32 * size + 1, every), every - 1, every, 9999})
+    return sorted(
+        {-1, 0, 1, size - 1, size, size + 1, min(32 * size, every), min(32 * size + 1, every), every - 1, every, 9999}
+    )
 
 
 def check(run, rule, x, shape, size, *extra, valid=None):
@@ -69,7 +71,11 @@ def test_items_stay_in_order(size, shape):
     check(run, scanned(PY, START[0]), x, shape, size, START)
 
 
-@pytest.mark.parametrize(("size", "shape"), [(3, (2,)), (1, (33,)), (3, (33,))] if SIMULATOR else [(s, h) for s in SIZES for h in FEW], ids=label)
+@pytest.mark.parametrize(
+    ("size", "shape"),
+    [(3, (2,)), (1, (33,)), (3, (33,))] if SIMULATOR else [(s, h) for s in SIZES for h in FEW],
+    ids=label,
+)
 def test_only_the_first_items_count(size, shape):
     x = strings(2 * size * threads(shape))
     for valid in valid_counts(size, shape):
@@ -96,7 +102,7 @@ def test_items_of_tuples():
 
     @cuda.jit
     def run(a, b, oa, ob, ta, tb):
-        index, size, i = place()
+        i = item()
         items = wk.local_array(2, pair)
         for k in range(2):
             items[k] = (a[2 * i + k], b[2 * i + k])

@@ -1,4 +1,4 @@
-"""Items of a thread stay in registers: scans, exchanges, loads, stores, up to 16 × 8 bytes; accesses as wide as promised."""
+"""Items of a thread stay in registers, up to 16 × 8 bytes, and are loaded and stored in wide accesses."""
 
 import numba
 import numpy as np

@@ -13,7 +13,7 @@ from tests.warp.kinds import RECORDS
 from tests.warp.matrix import NUMBERS, bit_patterns, label, sentinel
 
 from .items import moved, tiles
-from .kernels import launch, place
+from .kernels import item, launch
 from .matrix import FEW, SIMULATOR, threads
 
 SHAPES = [(1,), (33,), (64,)] if SIMULATOR else FEW
@@ -31,7 +31,7 @@ def flagging(op, size, dtype):
 
     @cuda.jit
     def run(x, heads, head_flags, tails, tail_flags):
-        index, threads, i = place()
+        i = item()
         items, flags = wk.local_array(size, dtype), wk.local_array(size, np.int8)
         for k in range(size):
             items[k] = x[i * size + k]
@@ -63,7 +63,9 @@ def test_heads_and_tails(op, size, shape):
     tails = np.concatenate([np.r_[plain(t[:-1], t[1:]), True] for t in tiles(x)])
     for mask, flag, expected in zip(masks, flags, (heads, tails)):
         assert (flag == expected).all()
-        bits = (expected.reshape(-1, size)[:, :32].astype(np.uint64) << np.arange(min(size, 32), dtype=np.uint64)).sum(1)
+        bits = (expected.reshape(-1, size)[:, :32].astype(np.uint64) << np.arange(min(size, 32), dtype=np.uint64)).sum(
+            1
+        )
         assert (mask == bits).all()
 
 
@@ -93,19 +95,19 @@ def shuffling(function, filled, own=0, dtype=np.int32):
 
         @cuda.jit
         def run(x, delta, fill, out):
-            index, size, i = place()
+            i = item()
             out[i] = function(x[i], delta[i], fill[0], wk.shared_array(own, dtype))
     elif filled:
 
         @cuda.jit
         def run(x, delta, fill, out):
-            index, size, i = place()
+            i = item()
             out[i] = function(x[i], delta[i], fill[0])
     else:
 
         @cuda.jit
         def run(x, delta, fill, out):
-            index, size, i = place()
+            i = item()
             out[i] = function(x[i], delta[i])
 
     return run

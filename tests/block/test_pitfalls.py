@@ -9,7 +9,7 @@ from tests.reference import assert_same
 from tests.warp.matrix import label
 from warpkit import Fault
 
-from .kernels import launch, place
+from .kernels import item, launch, place
 from .matrix import SIMULATOR
 
 TURNS = 12 if SIMULATOR else 200
@@ -19,7 +19,7 @@ LAUNCHES = 2 if SIMULATOR else 50
 @cuda.jit
 def sums_in_a_loop(out, turns):
     """One sum a turn, no barrier of the user's."""
-    index, size, i = place()
+    i = item()
     for turn in range(turns):
         out[turn, i] = wk.block_sum(np.int32(turn))
 
@@ -35,7 +35,7 @@ def test_b01_a_sum_in_a_loop_needs_no_barrier():
 @cuda.jit
 def two_at_once(x, y, out, other, scan, shared):
     """Collectives of other types and operators in one kernel, one after the other."""
-    index, size, i = place()
+    i = item()
     total = wk.block_sum(x[i])
     top = wk.block_max(y[i])
     both = wk.block_reduce((x[i], y[i]), wk.add)
@@ -59,7 +59,7 @@ def test_b01_two_collectives_in_a_row_share_their_scratch():
 @cuda.jit
 def scan_in_chunks(x, out, chunks):
     """Scan many chunks with a running carry."""
-    index, size, i = place()
+    index, size, _ = place()
     carry = np.int32(0)
     for chunk in range(chunks):
         at = chunk * size + index
@@ -82,7 +82,7 @@ def scan_then_scatter(keep, x, out, count):
     """Compact a tile: scan the flags, then scatter the items through the pool, twice in a row."""
     index, size, i = place()
     items, ranks = wk.local_array(2, np.int32), wk.local_array(2, np.int32)
-    for turn in range(2):
+    for _ in range(2):
         for k in range(2):
             ranks[k] = keep[2 * i + k]
         kept = wk.block_exclusive_scan_items(ranks, wk.add, 0)
@@ -110,7 +110,7 @@ def test_b03_a_scan_then_a_scatter_through_the_same_memory():
 @cuda.jit
 def scans_with_init(out, total):
     """64 ones with init 10, in every form."""
-    index, size, i = place()
+    i = item()
     items = wk.local_array(1, np.int32)
     one = np.int32(1)
     scan, every = wk.block_exclusive_scan_total(one, wk.add, 10)
@@ -133,7 +133,7 @@ def test_b04_no_total_includes_init_in_any_form():
 @cuda.jit
 def early_return(x, out):
     """Threads without work leave before the collective: wrong."""
-    index, size, i = place()
+    i = item()
     if i >= x.size:
         return
     out[i] = wk.block_sum(x[i])
@@ -142,7 +142,7 @@ def early_return(x, out):
 @cuda.jit
 def guarded(x, out):
     """Threads without work say so."""
-    index, size, i = place()
+    i = item()
     value = x[i] if i < x.size else np.int32(0)
     total = wk.block_sum(value, x.size)
     if i < x.size:
@@ -165,10 +165,10 @@ def test_b05_the_simulator_reports_threads_that_skip_a_collective():
 @cuda.jit
 def votes_in_a_loop(x, turns, out):
     """Count turns until no thread goes on; a thread that is done votes no instead of skipping the vote."""
-    index, size, i = place()
+    i = item()
     left = x[i]
     count = 0
-    for turn in range(turns):
+    for _ in range(turns):
         going = left > 0
         if going:
             left -= 1
@@ -196,7 +196,7 @@ def divided(a, b):
 @cuda.jit
 def division_before_a_barrier(x, y, out):
     """20 of 32 threads take the branch with the division."""
-    index, size, i = place()
+    index, _, i = place()
     value = x[i]
     if index < 20:
         value = np.int32(divided(x[i], y[i]))
@@ -237,7 +237,9 @@ def everything(x, out):
     out[2 * i] = total
 
 
-@pytest.mark.parametrize("shape", [(48,), (64,)] if SIMULATOR else [(48,), (64,), (256,), (300,), (1000,), (1024,)], ids=label)
+@pytest.mark.parametrize(
+    "shape", [(48,), (64,)] if SIMULATOR else [(48,), (64,), (256,), (300,), (1000,), (1024,)], ids=label
+)
 def test_b08_no_divergent_barrier(shape):
     """The simulator finds divergent barriers and races itself; on a GPU the suite runs under compute-sanitizer."""
     x = np.random.default_rng(5).integers(0, 100, 4 * shape[0]).astype(np.int32)
@@ -250,7 +252,7 @@ def test_b08_no_divergent_barrier(shape):
 @cuda.jit
 def over_tiles(x, out, tiles):
     """More tiles than blocks: every thread of a block makes the same number of turns."""
-    index, size, i = place()
+    index, size, _ = place()
     tile = cuda.blockIdx.x
     while tile < tiles:
         at = tile * size + index
@@ -271,7 +273,7 @@ def test_b09_four_times_more_tiles_than_blocks_end():
 @cuda.jit
 def narrow_sums(x, out):
     """A block sum of small integers."""
-    index, size, i = place()
+    i = item()
     out[i] = wk.block_sum(x[i])
 
 

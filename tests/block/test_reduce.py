@@ -8,7 +8,7 @@ from tests.reference import OPS, assert_same, fold, identity
 from tests.warp import operators
 from tests.warp.kinds import FLAT, INT_PAIR, MATRIX, NESTED_INTS, dummies
 from tests.warp.matrix import NUMBERS, REALS, label, sentinel
-from tests.warp.test_reduce import BUILT_IN, SPECIALS, as_tuples, flat, parts
+from tests.warp.test_reduce import BUILT_IN, as_tuples, flat, parts
 
 from . import kernels
 from .matrix import FEW, SHAPES, bit_strings, cells, counts, data, each_block, threads
@@ -125,7 +125,16 @@ def test_pythons_and_numpys_and_warpkits_operators_are_operators(op):
     assert_same(out, reduced(OPS[name], x))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=label)
+SPECIALS = {
+    "nan": [1.0, np.nan, -3.0],
+    "zeros": [0.0, -0.0],
+    "inf": [np.inf, 1.0, -np.inf],
+    "all inf": [np.inf],
+    "all minus inf": [-np.inf],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=label)
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("special", SPECIALS)
 def test_min_and_max_know_nan_and_the_sign_of_zero(special, name, dtype):

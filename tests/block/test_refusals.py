@@ -152,7 +152,11 @@ CASES = [
     (broadcast_from_a_float, INTS, "block_broadcast.*thread must be an integer"),
     (items_of_no_array, INTS, "block_reduce_items.*items must be the thread's local_array, not int32"),
     (items_of_records, RECORDS, "block_inclusive_scan_items.*record"),
-    (exchange_through_another_type, FLOATS, "block_striped_to_blocked.*scratch must be a shared_array of float32, not of int32"),
+    (
+        exchange_through_another_type,
+        FLOATS,
+        "block_striped_to_blocked.*scratch must be a shared_array of float32, not of int32",
+    ),
     (exchange_through_a_number, FLOATS, "block_blocked_to_striped.*scratch must be a shared_array of float32, or None"),
     (ranks_of_floats, FLOATS, "block_scatter_to_blocked.*ranks must be a local_array of integers"),
     (load_from_a_number, FLOATS, "block_load_striped.*array, not float32"),

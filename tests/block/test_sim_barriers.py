@@ -82,7 +82,7 @@ def test_a_collective_has_as_many_barriers_as_its_docstring_says(name, shape, ba
 def test_more_items_than_the_pool_holds_take_two_barriers_a_round(barriers):
     @cuda.jit
     def run(out):
-        index, size, i = kernels.place()
+        index, _, i = kernels.place()
         items = wk.local_array(20, np.complex128)
         for k in range(20):
             items[k] = index + 64 * k

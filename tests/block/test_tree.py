@@ -36,7 +36,9 @@ def test_sums_of_every_type(dtype):
 def test_sums_of_vectors_and_tuples(kind):
     inputs = [data("sum", dtype, 66, seed) for seed, dtype in enumerate(kind.dtypes)]
     outputs = [sentinel(x.dtype, 66) for x in inputs]
-    kernels.launch(kernels.columns(wk.block_tree_sum, kind.build, kind.store), (33,), *dummies(inputs), *dummies(outputs))
+    kernels.launch(
+        kernels.columns(wk.block_tree_sum, kind.build, kind.store), (33,), *dummies(inputs), *dummies(outputs)
+    )
     for got, x in zip(outputs, inputs):
         assert_same(got, reduced(np.add, x))
 
@@ -45,7 +47,7 @@ def test_sums_of_vectors_and_tuples(kind):
 def test_an_own_scratch_of_any_length_will_do(own):
     @cuda.jit
     def run(x, out):
-        index, size, i = kernels.place()
+        i = kernels.item()
         out[i] = wk.block_tree_sum(x[i], wk.shared_array(own, np.int32))
 
     x, out = np.arange(66, dtype=np.int32), np.zeros(66, np.int32)

@@ -59,9 +59,10 @@ def mixed(slot, size, scratch, item_bytes):
 
 @device_function()
 def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
-    """Send `outgoing[i]` to place `sent(ranks, i, N)`; fill `incoming[i]` from place `received(ranks, i, N)` below `limit`.
+    """Send `outgoing[i]` to place `sent(ranks, i, N)`, fill `incoming[i]` from place `received(ranks, i, N)`.
 
-    Called by: all threads of the block. Places outside 0…threads · N − 1 are not stored; `limit` None: all are received.
+    Called by: all threads of the block. Places outside 0…threads · N − 1 are not stored, those from `limit` on not
+    received; None: all are.
     Cost: 2 barriers for every window of slots.
     """
     size = outgoing.size
@@ -126,12 +127,12 @@ def block_striped_to_blocked(items, scratch=None):
     Called by: all threads of the block, each with as many items.
     Args: items: the thread's local array of N items, striped: item i of thread t is number t + i·threads of the block;
     anything that moves, records too.  scratch: a shared_array of the items' type, of any length: with threads · N or
-    more items one round is enough. None: a fixed pool.
+    more items one round is enough; all threads must be done with it before (`sync_block`). None: a fixed pool.
     Returns: nothing; afterwards item i of thread t is number t·N + i.
     Storage: the pool is 8192 bytes of shared memory, one memory for all functions with `scratch=`; free on return. It
     holds 2048 items of up to 4 bytes, 1024 of up to 8, 512 of up to 16.
-    Cost: 2 barriers a round; a store and a load a 32-bit word. In blocks of whole warps there are no bank conflicts (in an
-    own scratch of 1- or 2-byte items, which share banks, up to 3 lanes meet).
+    Cost: 2 barriers a round; a store and a load a 32-bit word. In blocks of whole warps there are no bank conflicts (in
+    an own scratch of 1- or 2-byte items, which share banks, up to 3 lanes meet).
     Example: 2 threads with items (0, 2) and (1, 3) -> (0, 1) and (2, 3).
     """
     rearrange(items, None, striped, blocked, scratch)
@@ -159,5 +160,5 @@ def block_scatter_to_blocked(items, ranks, scratch=None):
 
 @device_function(_check_scatter("block_scatter_to_striped"))
 def block_scatter_to_striped(items, ranks, scratch=None):
-    """Move every item to the place `ranks` gives it, in striped arrangement, in place. See `block_scatter_to_blocked`."""
+    """Move every item to the place `ranks` gives it, in striped arrangement. See `block_scatter_to_blocked`."""
     rearrange(items, ranks, ranked, striped, scratch)

@@ -57,8 +57,8 @@ def block_reduce_items(items, op, num_valid=None):
 
     Called by: all threads of the block, each with as many items.
     Args: items: the thread's local array of N items, of which thread t holds those from t·N on; any number, vector or
-    tuple; not changed.  op: associative (earlier, later) -> combined.  num_valid: how many items of the block contribute,
-    the first ones, the same in all threads; None or more than there are: all.
+    tuple; not changed.  op: associative (earlier, later) -> combined.  num_valid: how many items of the block
+    contribute, the first ones, the same in all threads; None or more than there are: all.
     Returns: the reduction, type of an item, the same bits in every thread; for num_valid 0 the thread's own first item.
     Storage: as `block_reduce` of one item.  Order: item order.  Deterministic.
     Cost: 2 barriers; N − 1 operations, then as `block_reduce` of one item.

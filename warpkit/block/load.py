@@ -62,7 +62,8 @@ def block_load_striped(items, source, base, num_valid=None, fill=None, scratch=N
     """Load a tile in striped arrangement: item i of thread t is source[base + t + i·threads].
 
     Called by: all threads of the block, each with as many items (or some of them: it does not wait).
-    Args: items: the thread's local array of N items.  source: a one-dimensional array, of a type that goes into `items`.
+    Args: items: the thread's local array of N items.  source: a one-dimensional array, of a type that goes into
+    `items`.
     base: index of the tile's first item.  num_valid: how many items the tile has, at most threads · N; None: all.
     fill: what the items from `num_valid` on become; None: they keep their values.  scratch: not used.
     Returns: nothing.
@@ -76,7 +77,8 @@ def block_load_striped(items, source, base, num_valid=None, fill=None, scratch=N
 def block_load_blocked(items, source, base, num_valid=None, fill=None, scratch=None):
     """Load a tile in blocked arrangement: item i of thread t is source[base + t·N + i]. See `block_load_striped`.
 
-    Cost: no barrier; a thread reads its N items one by one, so prefer `block_load_vectorized` or `block_load_transposed`.
+    Cost: no barrier; a thread reads its N items one by one, so prefer `block_load_vectorized` or
+    `block_load_transposed`.
     Example: 2 threads, N = 2, base 10 -> items 10, 11 and 12, 13.
     """
     load_each(items, source, base, num_valid, fill, blocked)
@@ -84,7 +86,7 @@ def block_load_blocked(items, source, base, num_valid=None, fill=None, scratch=N
 
 @device_function(_check("block_load_vectorized"))
 def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratch=None):
-    """Load a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_load_striped`, `block_load_blocked`.
+    """Load a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_load_blocked`.
 
     A thread loads its N items at once where they are whole accesses of 16, 8 or 4 bytes, `source` is contiguous and of
     the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.
@@ -100,7 +102,7 @@ def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratc
 
 @device_function(_check("block_load_transposed"))
 def block_load_transposed(items, source, base, num_valid=None, fill=None, scratch=None):
-    """Load a tile striped, so that neighbouring threads read neighbouring items, and exchange it to blocked arrangement.
+    """Load a tile so that neighbouring threads read neighbouring items, then exchange it to blocked arrangement.
 
     Called by, args, returns: as `block_load_blocked`, but all threads of the block call.
     Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.

@@ -22,7 +22,7 @@ def int64(number):
 
 @device_function()
 def log2_up(count):
-    """Return the exponent of the smallest power of two that is not below `count`, 1…4096; folds where it is constant."""
+    """Return the exponent of the smallest power of two not below `count`, 1…4096; folds where that is constant."""
     return (
         (count > 1) + (count > 2) + (count > 4) + (count > 8) + (count > 16) + (count > 32)
         + (count > 64) + (count > 128) + (count > 256) + (count > 512) + (count > 1024) + (count > 2048)

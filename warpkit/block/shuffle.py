@@ -41,8 +41,8 @@ def block_shuffle_up(value, delta, fill=None, scratch=None):
     """Return `value` of the thread whose linear index is `delta` lower.
 
     Called by: all threads of the block.
-    Args: value: anything that moves: numbers, vectors, tuples, records.  delta: any integer, negative ones read above; may
-    differ between threads.  fill: what a thread gets whose source is outside the block; None: its own value.
+    Args: value: anything that moves: numbers, vectors, tuples, records.  delta: any integer, negative ones read above;
+    may differ between threads.  fill: what a thread gets whose source is outside the block; None: its own value.
     scratch: a shared_array of the value's type, of any length: with as many items as threads one round is enough. None:
     a fixed pool.
     Returns: the value, type of `value`.

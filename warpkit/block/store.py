@@ -36,8 +36,8 @@ def block_store_striped(items, target, base, num_valid=None, scratch=None):
 
     Called by: all threads of the block, each with as many items (or some of them: it does not wait).
     Args: items: the thread's local array of N items, not changed.  target: a one-dimensional array of a type that takes
-    them.  base: index of the tile's first item.  num_valid: how many items the tile has, at most threads · N; the others
-    are not stored; None: all.  scratch: not used.
+    them.  base: index of the tile's first item.  num_valid: how many items the tile has, at most threads · N; the
+    others are not stored; None: all.  scratch: not used.
     Returns: nothing.
     Storage: none.  Cost: no barrier; neighbouring threads write neighbouring items.
     """
@@ -46,16 +46,17 @@ def block_store_striped(items, target, base, num_valid=None, scratch=None):
 
 @device_function(_check("block_store_blocked"))
 def block_store_blocked(items, target, base, num_valid=None, scratch=None):
-    """Store a tile in blocked arrangement: item i of thread t goes to target[base + t·N + i]. See `block_store_striped`.
+    """Store a tile in blocked arrangement: item i of thread t to target[base + t·N + i]. See `block_store_striped`.
 
-    Cost: no barrier; a thread writes its items one by one, so prefer `block_store_vectorized` or `block_store_transposed`.
+    Cost: no barrier; a thread writes its items one by one, so prefer `block_store_vectorized` or
+    `block_store_transposed`.
     """
     store_each(items, target, base, num_valid, blocked)
 
 
 @device_function(_check("block_store_vectorized"))
 def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
-    """Store a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_store_striped`, `block_store_blocked`.
+    """Store a tile in blocked arrangement, in accesses of up to 16 bytes. See `block_store_blocked`.
 
     A thread stores its N items at once where they are whole accesses of 16, 8 or 4 bytes, `target` is contiguous and of
     the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.

@@ -1,14 +1,16 @@
-"""The generic core of the two-level collectives: one total a warp through shared memory, combined by every thread.
+"""The generic core of the two-level collectives: one total a warp through shared memory, combined by every warp.
 
-Every thread reads the totals of eight warps at a time, broadcasts of neighbouring words, and combines them in registers
-as a tree: no second tree of shuffles, no further barrier to hand the result out, and one way for every number of warps.
+With up to eight warps every thread reads all totals, broadcasts of neighbouring words, and combines them in registers
+as a tree: no second tree of shuffles, no further barrier to hand the result out. With more, eight lanes of each warp
+read four totals each and three shuffles do the rest; where the last warp is partial, and could not, every thread goes
+through the totals eight by eight.
 """
 
-from ..simt.lanes import block_size, shuffle_up
+from ..simt.lanes import block_size, shuffle_up, shuffle_xor
 from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.sync import barrier
-from ..simt.types import combine
+from ..simt.types import combine, identity_or_own, is_commutative
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
 from .shape import existing_lanes, int32, lane_number, lanes_of, log2_up, warp_number
@@ -75,29 +77,67 @@ def fold_eight(totals, count, op):
 
 
 @device_function()
+def fold_lanes(words, like, op, count):
+    """Combine the first `count` totals in order, in a full warp: the same in all lanes; anything for 0."""
+    part = int32(lane_number() & 7)
+    first = int32(part * 4)
+    total = take_total(words, first, like)
+    if count > first + 1:
+        total = combine(op, total, take_total(words, first + 1, like))
+    last = take_total(words, first + 2, like)
+    if count > first + 3:
+        last = combine(op, last, take_total(words, first + 3, like))
+    if count > first + 2:
+        total = combine(op, total, last)
+    if is_commutative(op):
+        total = total if count > first else identity_or_own(op, like)
+    for k in range(3):
+        if count > 4 << k:
+            other = shuffle_xor(FULL_MASK, total, 1 << k)
+            if is_commutative(op):
+                total = combine(op, total, other)
+            else:
+                upper = ((part >> k) & 1) != 0
+                lower_total = other if upper else total
+                higher = int32((part | (1 << k)) & ~((1 << k) - 1))  # the first of the upper lanes; none may be there
+                total = combine(op, lower_total, total if upper else other) if count > 4 * higher else lower_total
+    return total
+
+
+@device_function()
+def walk_totals(words, like, op, count):
+    """Combine the first `count` totals in order, eight by eight; anything for 0."""
+    total = fold_eight(take_eight(words, 0, like), count, op)
+    first = int32(GROUP)
+    while first < count:
+        total = combine(op, total, fold_eight(take_eight(words, first, like), int32(count - first), op))
+        first = int32(first + GROUP)
+    return total
+
+
+@device_function()
+def fold_many(words, like, op, count):
+    """Combine the first `count` totals of more than eight warps; anything for 0."""
+    if (block_size() & 31) == 0:
+        return fold_lanes(words, like, op, count)
+    return walk_totals(words, like, op, count)
+
+
+@device_function()
 def fold_totals(words, like, op, warps, before, every):
     """Return (the totals of the first `before` warps combined, those of the first `every`), in order, in every thread.
 
-    Called by: all threads, after the barrier behind `put_total`; `warps` have stored a total, 0 ≤ before, every ≤ warps.
+    Called by: all threads, after the barrier behind `put_total`; `warps` stored a total, 0 ≤ before, every ≤ warps.
     For 0 warps the result is some value. `every` None: the second result is not computed.
     Ends with a barrier: the words may be used again.
     """
-    eight = take_eight(words, 0, like)
     if warps <= GROUP:
+        eight = take_eight(words, 0, like)
         barrier()  # behind the reads and before the arithmetic
         prefix = fold_eight(eight, before, op)
         return prefix, (prefix if every is None else fold_eight(eight, every, op))
-    prefix = fold_eight(eight, before, op)
-    total = prefix if every is None else fold_eight(eight, every, op)
-    first = int32(GROUP)
-    while first < warps:
-        eight = take_eight(words, first, like)
-        if before > first:
-            prefix = combine(op, prefix, fold_eight(eight, int32(before - first), op))
-        if every is not None:
-            if every > first:
-                total = combine(op, total, fold_eight(eight, int32(every - first), op))
-        first = int32(first + GROUP)
+    prefix = fold_many(words, like, op, before)
+    total = prefix if every is None else fold_many(words, like, op, every)
     barrier()
     return prefix, total
 
@@ -113,7 +153,7 @@ def whole_warps(threads):
 
 @device_function()
 def scan_lanes(value, op, members, count):
-    """Scan `value` inclusively over the first `count` lanes of a warp; `members` call: its first lanes, at least those."""
+    """Scan `value` inclusively over the first `count` lanes of a warp; `members`, its existing lanes, call."""
     total = value
     for k in range(5):
         earlier, exists = shuffle_up(members, total, 1 << k)

@@ -40,7 +40,7 @@ def block_tree_reduce(value, op, scratch=None):
 
 @device_function()
 def tree(pool, scratch, value, op):
-    """Combine neighbours, then pairs of pairs, …: after a step thread k · 2 · span holds the total of 2 · span threads."""
+    """Combine neighbours, then pairs of pairs, …: after a step every (2 · span)-th thread holds their total."""
     threads, thread = block_size(), thread_index()
     window, total, span = capacity(scratch, value), value, int32(1)
     while span < threads:

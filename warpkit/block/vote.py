@@ -70,8 +70,8 @@ def block_broadcast(value, thread):
     """Return `value` of thread number `thread` to all threads of the block.
 
     Called by: all threads of the block.
-    Args: value: anything that moves: numbers, vectors, tuples, records of any size.  thread: linear index 0…block size − 1,
-    the same in all threads; with any other the result is undefined.
+    Args: value: anything that moves: numbers, vectors, tuples, records of any size.  thread: linear index 0…block size
+    − 1, the same in all threads; with any other the result is undefined.
     Returns: the value, type of `value`.
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
     for float32), one memory shared by all collectives of that size; free again when it returns.
