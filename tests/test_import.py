@@ -75,4 +75,4 @@ def test_unsupported_versions_are_refused_before_numba_is_touched():
 
     assert sentence.startswith("warpkit ")
     assert "numpy 2.5.0" in sentence
-    assert "'numpy>=2.0,<2.5'" in sentence
+    assert "'numpy>=2.1,<2.5'" in sentence

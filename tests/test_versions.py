@@ -15,7 +15,7 @@ GOOD = {"numpy": "2.4.6", "numba": "0.68.1", "numba-cuda": "0.30.4"}
     "changed",
     [
         {},
-        {"numpy": "2.0.0"},
+        {"numpy": "2.1.0"},
         {"numpy": "2.4.6rc1"},
         {"numba": "0.61.0"},
         {"numba": "0.61.2+local"},
@@ -32,7 +32,7 @@ def test_supported_versions_pass_in_silence(changed):
     [
         {"numpy": "2.5.0"},
         {"numpy": "2.5.0rc1"},
-        {"numpy": "1.26.4"},
+        {"numpy": "2.0.2"},
         {"numba": "0.60.0"},
         {"numba": "0.69.0"},
         {"numba-cuda": "0.30.3"},

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 # package: (oldest, first that is too new); the same bounds as in pyproject.toml, where each has its reason.
 SUPPORTED = {
-    "numpy": ("2.0", "2.5"),
+    "numpy": ("2.1", "2.5"),
     "numba": ("0.61", "0.69"),
     "numba-cuda": ("0.30.4", "0.31"),
 }
