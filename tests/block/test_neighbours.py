@@ -16,7 +16,7 @@ from .items import moved, tiles
 from .kernels import item, launch
 from .matrix import FEW, SIMULATOR, threads
 
-SHAPES = [(1,), (33,), (64,)] if SIMULATOR else FEW
+SHAPES = [(1,), (2,), (33,)] if SIMULATOR else FEW
 
 
 @cuda.jit(device=True)

@@ -12,7 +12,7 @@ from warpkit import Fault
 from .kernels import item, launch, place
 from .matrix import SIMULATOR
 
-TURNS = 12 if SIMULATOR else 200
+TURNS = 6 if SIMULATOR else 200
 LAUNCHES = 2 if SIMULATOR else 50
 
 

@@ -10,7 +10,7 @@ from tests.warp.kinds import FLAT, INT_PAIR, NESTED_INTS, dummies
 from tests.warp.matrix import NUMBERS, label, sentinel
 
 from . import kernels
-from .matrix import FEW, SHAPES, bit_strings, cells, data, each_block, threads
+from .matrix import FEW, MANY, SHAPES, SIMULATOR, bit_strings, cells, data, each_block, threads
 from .test_reduce import check_tuples
 
 SUMS = {
@@ -54,16 +54,20 @@ def plain(form, op, items, start):
 def test_operands_stay_in_thread_order_and_the_total_is_without_init(form, shape):
     op, x = operators.append_bits, bit_strings(2 * threads(shape))
     outs = [sentinel(np.int64, len(x)) for _ in range(3)]
+    few = not SIMULATOR or shape not in MANY  # the same core with and without a total
     if form == "exclusive":
         x[x != 0] = np.where(np.arange(np.count_nonzero(x)) % 2, x[x != 0], 0)  # room for the three bits of init
-        kernels.launch(kernels.from_init(wk.block_exclusive_scan, op), shape, x, START, outs[0])
+        if few:
+            kernels.launch(kernels.from_init(wk.block_exclusive_scan, op), shape, x, START, outs[0])
         kernels.launch(kernels.pair_from_init(wk.block_exclusive_scan_total, op), shape, x, START, *outs[1:])
     else:
-        kernels.launch(kernels.with_op(wk.block_inclusive_scan, op), shape, x, outs[0])
+        if few:
+            kernels.launch(kernels.with_op(wk.block_inclusive_scan, op), shape, x, outs[0])
         kernels.launch(kernels.pair_with_op(wk.block_inclusive_scan_total, op), shape, x, *outs[1:])
     scan = each_block(lambda items: plain(form, operators.py_append_bits, items, START[0])[0], x)
     total = each_block(lambda items: plain(form, operators.py_append_bits, items, START[0])[1], x)
-    assert_same(outs[0], np.array(scan))
+    if few:
+        assert_same(outs[0], np.array(scan))
     assert_same(outs[1], np.array(scan))
     assert_same(outs[2], np.array(total))
 
