@@ -57,6 +57,32 @@ def test_b01_two_collectives_in_a_row_share_their_scratch():
 
 
 @cuda.jit
+def again_at_once(x, out):
+    """Every single-value collective twice in a row."""
+    i = item()
+    for turn in range(2):
+        value = np.int32(x[i] + turn)
+        out[0 + turn, i] = wk.block_broadcast(value, 33)
+        out[2 + turn, i] = wk.block_broadcast(value, 7)
+        out[4 + turn, i] = wk.block_max(value)
+        out[6 + turn, i] = wk.block_inclusive_sum(value)
+        out[8 + turn, i] = wk.block_shuffle_down(value, 5)
+        out[10 + turn, i] = wk.block_tree_sum(value)
+        out[12 + turn, i] = wk.block_prefix_sum(value)
+
+
+def test_b01_every_collective_may_be_called_again_at_once():
+    x, out = np.arange(40, dtype=np.int32), np.zeros((14, 40), np.int32)
+    launch(again_at_once, (40,), x, out, blocks=1)
+    for turn in range(2):
+        y = x + turn
+        below = np.concatenate([y[5:], y[35:]])
+        expected = [y[33], y[7], y.max(), np.cumsum(y), below, y.sum(), np.cumsum(y) - y]
+        for row, values in zip(out[turn::2], expected):
+            assert (row == values).all()
+
+
+@cuda.jit
 def scan_in_chunks(x, out, chunks):
     """Scan many chunks with a running carry."""
     index, size, _ = place()
