@@ -74,20 +74,49 @@ def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
     start = int32(0)
     while start < slots:
         room = min(window, int32(slots - start))
-        for i in range(size):
-            slot = int32(sent(ranks, i, size) - start)
-            if 0 <= slot and slot < room:
-                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
-                put_slot(pool, scratch, slot, outgoing[i])
+        if room == slots:  # one window, the usual case: every place is in it
+            send_all(pool, scratch, outgoing, ranks, sent, slots)
+        else:
+            for i in range(size):
+                slot = int32(sent(ranks, i, size) - start)
+                if 0 <= slot and slot < room:
+                    slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
+                    put_slot(pool, scratch, slot, outgoing[i])
         barrier()
-        for i in range(size):
-            place = received(ranks, i, size)
-            slot = int32(place - start)
-            if 0 <= slot and slot < room and (limit is None or place < limit):
-                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
-                incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
+        if room == slots:
+            receive_all(pool, scratch, outgoing, incoming, ranks, received, limit)
+        else:
+            for i in range(size):
+                place = received(ranks, i, size)
+                slot = int32(place - start)
+                if 0 <= slot and slot < room and (limit is None or place < limit):
+                    slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
+                    incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
         barrier()
         start = int32(start + window)
+
+
+@device_function()
+def send_all(pool, scratch, outgoing, ranks, sent, slots):
+    """Put every item in its slot, all of which there are; only `ranks` can name others."""
+    for i in range(outgoing.size):
+        place = sent(ranks, i, outgoing.size)
+        if ranks is None:
+            put_slot(pool, scratch, int32(mixed(place, outgoing.size, scratch, outgoing.itemsize)), outgoing[i])
+        elif 0 <= place and place < slots:
+            put_slot(pool, scratch, int32(mixed(place, outgoing.size, scratch, outgoing.itemsize)), outgoing[i])
+
+
+@device_function()
+def receive_all(pool, scratch, outgoing, incoming, ranks, received, limit):
+    """Take every item from its slot, those below `limit`."""
+    for i in range(outgoing.size):
+        place = received(ranks, i, outgoing.size)
+        slot = int32(mixed(place, outgoing.size, scratch, outgoing.itemsize))
+        if limit is None:
+            incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
+        elif place < limit:
+            incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
 
 
 @device_function()

@@ -7,12 +7,12 @@ from ..simt.machine import device_function
 from ..simt.memory import load_items, local_like
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
-from ..simt.types import cast_like, hold
+from ..simt.types import as_index, cast_like, hold
 from ..warp.participants import check_movable
 from .exchange import blocked, exchange, striped
 from .items import item_kind
 from .pool import POOL_WORDS, check_scratch
-from .shape import check_count, int64
+from .shape import check_count, int32, int64
 
 
 @device_function()
@@ -26,13 +26,20 @@ def fill_item(items, i, fill):
 def load_each(items, source, base, num_valid, fill, arranged):
     """Load item by item, item `i` from place `arranged(None, i, N)`; those from `num_valid` on become `fill`."""
     for i in range(items.size):
-        place = arranged(None, i, items.size)
         if num_valid is None:
-            items[i] = source[int64(base) + place]
-        elif place < num_valid:
-            items[i] = source[int64(base) + place]
+            items[i] = source[index_of(base, arranged, i, items.size)]
+        elif arranged(None, i, items.size) < num_valid:
+            items[i] = source[index_of(base, arranged, i, items.size)]
         else:
             fill_item(items, i, fill)
+
+
+@device_function()
+def index_of(base, arranged, i, size):
+    """Return the index in memory of item `i`: the first item's and as many steps, which cost one addition each."""
+    first = arranged(None, 0, size)
+    step = int32(arranged(None, 1, size) - first)
+    return as_index(int64(base) + first + int64(step) * i)
 
 
 def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> Kind:

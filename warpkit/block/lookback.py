@@ -35,8 +35,8 @@ from ..simt.states import (
 )
 from ..simt.sync import barrier, sleep
 from ..simt.types import cast_like, combine
-from ..warp.participants import check_operator
-from .shape import check_init, existing_lanes
+from ..warp.participants import FULL_MASK, check_operator
+from .shape import check_init, existing_lanes, int32
 from .states import HEAD
 
 COUNTER, TURN = 0, 1  # int64 words of the head: epoch and number; the state to be cleared by the next launch that can
@@ -205,13 +205,19 @@ def published(states, tile, epoch, like):
 @device_function()
 def look_back(states, tile, epoch, op, like):
     """Return in lane 0 the aggregates of all tiles before `tile` > 0 combined; called by warp 0, its existing lanes."""
-    members = existing_lanes()
-    width = min(block_size(), 32)
-    index = tile - 1 - lane_id()  # lane 0 looks at the nearest tile
+    if block_size() >= 32:  # the same for all threads, and then masks and widths are constants
+        return look_back_by(states, tile, epoch, op, like, FULL_MASK, int32(32))
+    return look_back_by(states, tile, epoch, op, like, existing_lanes(), block_size())
+
+
+@device_function()
+def look_back_by(states, tile, epoch, op, like, members, width):
+    """Do what `look_back` says with `members`, the first `width` lanes of warp 0."""
+    index = int32(tile - 1 - lane_id())  # lane 0 looks at the nearest tile
     value, last, found = await_window(states, index, epoch, members, width, like)
     prefix = reduce_to_first(value, op, members, last)
     while not found:
-        index -= width
+        index = int32(index - width)
         value, last, found = await_window(states, index, epoch, members, width, like)
         prefix = combine(op, reduce_to_first(value, op, members, last), prefix)
     return prefix
@@ -223,7 +229,7 @@ def await_window(states, index, epoch, members, width, like):
 
     Lanes beyond the nearest tile that knows its inclusive prefix do not count, and are not waited for.
     """
-    pause = FIRST_PAUSE
+    pause = int32(0)  # a tile that is nearly there is looked at again at once
     value = like
     last = lane_id()
     waiting = True
@@ -238,8 +244,9 @@ def await_window(states, index, epoch, members, width, like):
         last = cast_like(last, lowest_bit(inclusive) if found else width - 1)
         waiting = (~there & ((2 << last) - 1)) != 0
         if waiting:
-            sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            if pause > 0:
+                sleep(pause)
+            pause = int32(min(2 * pause + FIRST_PAUSE, LONGEST_PAUSE))
     return value, last, found
 
 

@@ -6,8 +6,8 @@ from ..simt.machine import device_function
 from ..simt.memory import scratch
 from ..simt.ops import add
 from ..simt.sync import barrier
-from ..simt.types import cast_like, combine, hold, identity_like
-from ..warp.chain import steps
+from ..simt.types import cast_like, combine, hold, identity_like, is_commutative
+from ..warp.chain import combine_if, steps
 from ..warp.participants import FULL_MASK, check_operator
 from .shape import check_init, existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
 from .totals import SLOTS, fold_totals, put_total, scan_lanes, whole_warps
@@ -31,7 +31,7 @@ def both_warp(value, op, threads):
         far = shuffle_up(FULL_MASK, halves, 16)[0]
         near = shuffle_up(FULL_MASK, halves, 1)[0]
         beyond = shuffle_up(FULL_MASK, halves, 17)[0]
-        return (combine(op, far, halves) if lane >= 16 else halves), (combine(op, beyond, near) if lane >= 17 else near)
+        return combine_if(lane >= 16, op, far, halves), combine_if(lane >= 17, op, beyond, near)
     total = scan_lanes(value, op, existing_lanes(), lanes_of(threads))
     return total, shuffle_up(existing_lanes(), total, 1)[0]
 
@@ -55,7 +55,7 @@ def inclusive_threads(value, op, threads, counted):
     words = scratch(SLOTS, value)
     scan = inclusive_warp(value, op, threads)
     prefix, total = before_warp(words, scan, op, threads, counted)
-    return (combine(op, prefix, scan) if warp_number() > 0 else scan), total
+    return combine_if(warp_number() > 0, op, prefix, scan), total
 
 
 @device_function()
@@ -68,11 +68,16 @@ def exclusive_threads(value, op, start, first, threads, counted):
     scan, near = both_warp(value, op, threads)
     exists = lane_number() > 0
     prefix, total = before_warp(words, scan, op, threads, counted)
+    later = warp_number() > 0
     if start is None:
-        if warp_number() == 0:
-            return (near if exists else first), total
-        return (combine(op, prefix, near) if exists else prefix), total
-    seed = combine(op, start, prefix) if warp_number() > 0 else start
+        if is_commutative(op):
+            both = combine(op, prefix, near)
+            result = both if later else near
+            return (result if exists else prefix if later else first), total
+        if later:
+            return (combine(op, prefix, near) if exists else prefix), total
+        return (near if exists else first), total
+    seed = combine(op, start, prefix) if later else start
     return (combine(op, seed, near) if exists else seed), total
 
 
@@ -108,7 +113,7 @@ def block_inclusive_scan(value, op):
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
     for float32), one memory shared by all collectives of that size; free again when it returns.
     Order: linear thread index; `op` need not be commutative. Deterministic.
-    Cost: 2 barriers; per 32-bit word of the value 5 shuffles, and two 16-byte shared reads per 8 warps.
+    Cost: 2 barriers; per 32-bit word of the value 5 shuffles, and 3 more with more than 8 warps.
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: Kogge & Stone 1973 in the warps, then their totals.     Example: every thread holds 1, add -> index + 1.
     """
@@ -133,8 +138,7 @@ def block_exclusive_scan(value, op, init):
     Called by, storage, order: as `block_inclusive_scan`.
     Args: init: what the first thread gets and every other scan starts with; converted to the type of `value`.
     Returns: the exclusive scan, type of `value`.
-    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and two 16-byte shared reads per 8
-    warps.
+    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and 3 more with more than 8 warps.
     Example: every thread holds 1, add, init 10 -> index + 10.
     """
     value = hold(value)

@@ -7,7 +7,7 @@ from ..simt.machine import device_function
 from ..simt.memory import local_like, store_items
 from ..simt.memory import scratch as shared_words
 from .exchange import blocked, exchange, striped
-from .load import check_tile
+from .load import check_tile, index_of
 from .pool import POOL_WORDS
 from .shape import int64
 
@@ -16,11 +16,10 @@ from .shape import int64
 def store_each(items, target, base, num_valid, arranged):
     """Store item by item, item `i` to place `arranged(None, i, N)`, those below `num_valid`."""
     for i in range(items.size):
-        place = arranged(None, i, items.size)
         if num_valid is None:
-            target[int64(base) + place] = items[i]
-        elif place < num_valid:
-            target[int64(base) + place] = items[i]
+            target[index_of(base, arranged, i, items.size)] = items[i]
+        elif arranged(None, i, items.size) < num_valid:
+            target[index_of(base, arranged, i, items.size)] = items[i]
 
 
 def _check(name):

@@ -1,9 +1,9 @@
 """The generic core of the two-level collectives: one total a warp through shared memory, combined by every warp.
 
 With up to eight warps every thread reads all totals, broadcasts of neighbouring words, and combines them in registers
-as a tree: no second tree of shuffles, no further barrier to hand the result out. With more, eight lanes of each warp
-read four totals each and three shuffles do the rest; where the last warp is partial, and could not, every thread goes
-through the totals eight by eight.
+as a tree: no second tree of shuffles, no further barrier to hand the result out. With more, up to eight lanes of each
+warp read four totals each and two or three shuffles do the rest; where the last warp is partial, and could not, every
+thread goes through the totals eight by eight.
 """
 
 from ..simt.lanes import block_size, shuffle_up, shuffle_xor
@@ -77,9 +77,9 @@ def fold_eight(totals, count, op):
 
 
 @device_function()
-def fold_lanes(words, like, op, count):
-    """Combine the first `count` totals in order, in a full warp: the same in all lanes; anything for 0."""
-    part = int32(lane_number() & 7)
+def fold_lanes(words, like, op, warps, count):
+    """Combine the first `count` of `warps` totals in order, in a full warp: the same in all lanes; anything for 0."""
+    part = int32(lane_number() & (3 if warps <= 16 else 7))  # lanes beyond do the same work again
     first = int32(part * 4)
     total = take_total(words, first, like)
     if count > first + 1:
@@ -92,7 +92,7 @@ def fold_lanes(words, like, op, count):
     if is_commutative(op):
         total = total if count > first else identity_or_own(op, like)
     for k in range(3):
-        if count > 4 << k:
+        if warps > 4 << k:
             other = shuffle_xor(FULL_MASK, total, 1 << k)
             if is_commutative(op):
                 total = combine(op, total, other)
@@ -116,10 +116,10 @@ def walk_totals(words, like, op, count):
 
 
 @device_function()
-def fold_many(words, like, op, count):
+def fold_many(words, like, op, warps, count):
     """Combine the first `count` totals of more than eight warps; anything for 0."""
     if (block_size() & 31) == 0:
-        return fold_lanes(words, like, op, count)
+        return fold_lanes(words, like, op, warps, count)
     return walk_totals(words, like, op, count)
 
 
@@ -136,8 +136,8 @@ def fold_totals(words, like, op, warps, before, every):
         barrier()  # behind the reads and before the arithmetic
         prefix = fold_eight(eight, before, op)
         return prefix, (prefix if every is None else fold_eight(eight, every, op))
-    prefix = fold_many(words, like, op, before)
-    total = prefix if every is None else fold_many(words, like, op, every)
+    prefix = fold_many(words, like, op, warps, before)
+    total = prefix if every is None else fold_many(words, like, op, warps, every)
     barrier()
     return prefix, total
 

@@ -137,7 +137,7 @@ def store_vector(items, at, target, index, nbytes):
 
 @operation
 def load_items(items, source, index):
-    """Fill `items` from `source[index]` on: in the widest accesses that its length allows and the address is aligned to.
+    """Fill `items` from `source[index]` on, in the widest accesses that its length and the alignment allow.
 
     Up to 16 bytes an access for numbers, vectors and records of 1, 2, 4, 8 or 16 bytes in arrays of one dtype, `source`
     contiguous; everything else item by item.

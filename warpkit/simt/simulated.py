@@ -17,6 +17,7 @@ from .simulator.paths import call_path
 int32 = functools.partial(simulator.scalar, dtype=np.dtype(np.int32))
 int64 = functools.partial(simulator.scalar, dtype=np.dtype(np.int64))
 uint32 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint32))
+uint64 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint64))
 
 
 def absent_lane(lane: int, far: int) -> Any:

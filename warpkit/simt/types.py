@@ -15,6 +15,7 @@ if SIMULATOR:
         kind_of_value,
         leaves_of,
         same_bits,
+        uint64,
     )
 
 
@@ -31,6 +32,12 @@ def cast_like(value, result):
     Integers wrap. Refused: a float where an integer is asked for, a different number of components.
     """
     return as_kind(value, result)
+
+
+@operation
+def as_index(number):
+    """Return a non-negative integer as an index that is not checked for counting from the end: uint64."""
+    return uint64(number)
 
 
 @operation
@@ -54,6 +61,12 @@ def identity_like(op, value):
     known = ops.known(op)
     check_operands(known, value, value)
     return identity_of(ops.IDENTITIES[known], value)
+
+
+@operation
+def identity_or_own(op, value):
+    """Return the identity of a built-in operator in the type of `value`; for a user's operator `value` itself."""
+    return identity_like(op, value) if ops.known(op) is not None else value
 
 
 @operation

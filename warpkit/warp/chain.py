@@ -119,6 +119,18 @@ def inclusive_members(value, op, members, width, reverse):
 
 
 @device_function()
+def combine_if(condition, op, earlier, later):
+    """Return `op(earlier, later)` where `condition` is true, else `later`.
+
+    A built-in operator is cheaper computed than branched around, also on a value that means nothing.
+    """
+    if is_commutative(op):
+        both = combine(op, earlier, later)
+        return both if condition else later
+    return combine(op, earlier, later) if condition else later
+
+
+@device_function()
 def exclusive_members(value, op, members, width, reverse):
     """Return (scan of the lanes before this one, True), or (anything, False) in the first lane of the group."""
     if members == FULL_MASK:

@@ -1,5 +1,6 @@
 """Casting, applying operators, identities and comparisons on the hardware."""
 
+import numpy as np
 from llvmlite import ir
 from numba.cuda import types as nb
 from numba.cuda.extending import intrinsic, overload
@@ -45,6 +46,11 @@ def _cast_like(typing_context, value, result):
 @overload(types.cast_like, target="cuda")
 def _lower_cast_like(value, result):
     return lambda value, result: _cast_like(value, result)
+
+
+@overload(types.as_index, target="cuda")
+def _lower_as_index(number):
+    return lambda number: np.uint64(number)
 
 
 @intrinsic
@@ -95,6 +101,13 @@ def _identity_like(typing_context, op, value):
 
 @overload(types.identity_like, target="cuda")
 def _lower_identity_like(op, value):
+    return lambda op, value: _identity_like(op, value)
+
+
+@overload(types.identity_or_own, target="cuda")
+def _lower_identity_or_own(op, value):
+    if known_operator(op) is None:
+        return lambda op, value: _hold(value)
     return lambda op, value: _identity_like(op, value)
 
 
