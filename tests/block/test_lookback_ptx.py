@@ -80,7 +80,7 @@ def test_barriers_atomics_and_shuffles_of_look_back(compile_ptx):
     ptx = look_back(compile_ptx, np.int32)
     assert count(ptx, "bar.sync") == 2 + 2 + 2  # next_tile before and in the loop, the prefix
     assert count(ptx, "atom.global") == 2 + 2  # next_tile twice: the number, and the end of the launch
-    assert count(ptx, "shfl.sync") == 2 * 2 * 5  # the nearest window, the others; whole warps and blocks below 32 threads
+    assert count(ptx, "shfl.sync") == 2 * 2 * 5  # nearest window, others; whole warps, smaller blocks
     assert count(look_back(compile_ptx, np.float64), "shfl.sync") == 2 * 2 * 10
     assert count(ptx, "nanosleep") == 2 * 2
     assert count(ptx, "div") == count(ptx, "rem") == 0

@@ -73,28 +73,28 @@ def test_who_am_i_reads_registers_only(compile_ptx):
 
 
 @pytest.mark.parametrize(
-    ("function", "name"),
+    ("operation", "name", "function"),
     [
-        (lambda x: lanes.lane_id(), "int32"),
-        (lambda x: lanes.thread_index(), "int32"),
-        (lambda x: lanes.block_size(), "int32"),
-        (lambda x: lanes.block_index(), "int64"),
-        (lambda x: lanes.grid_size(), "int64"),
-        (lambda x: lanes.lanes_below(), "uint32"),
-        (lambda x: lanes.group_lanes(4), "uint32"),
-        (lambda x: lanes.as_mask(x), "uint32"),
-        (lambda x: lanes.active_mask(), "uint32"),
-        (lambda x: lanes.ballot(FULL, x), "uint32"),
-        (lambda x: lanes.match_any(FULL, x), "uint32"),
-        (lambda x: lanes.all_among(FULL, FULL, x != 0), "boolean"),
-        (lambda x: lanes.has_redux(ops.add, x), "boolean"),
-        (lambda x: lanes.redux(ops.add, FULL, x), "int16"),
-        (lambda x: lanes.shuffle(FULL, x, 3), "int16"),
-        (lambda x: lanes.shuffle_xor(FULL, x, 3), "int16"),
+        ("lane_id", "int32", lambda x: lanes.lane_id()),
+        ("thread_index", "int32", lambda x: lanes.thread_index()),
+        ("block_size", "int32", lambda x: lanes.block_size()),
+        ("block_index", "int64", lambda x: lanes.block_index()),
+        ("grid_size", "int64", lambda x: lanes.grid_size()),
+        ("lanes_below", "uint32", lambda x: lanes.lanes_below()),
+        ("group_lanes", "uint32", lambda x: lanes.group_lanes(4)),
+        ("as_mask", "uint32", lambda x: lanes.as_mask(x)),
+        ("active_mask", "uint32", lambda x: lanes.active_mask()),
+        ("ballot", "uint32", lambda x: lanes.ballot(FULL, x)),
+        ("match_any", "uint32", lambda x: lanes.match_any(FULL, x)),
+        ("all_among", "boolean", lambda x: lanes.all_among(FULL, FULL, x != 0)),
+        ("has_redux", "boolean", lambda x: lanes.has_redux(ops.add, x)),
+        ("redux", "int16", lambda x: lanes.redux(ops.add, FULL, x)),
+        ("shuffle", "int16", lambda x: lanes.shuffle(FULL, x, 3)),
+        ("shuffle_xor", "int16", lambda x: lanes.shuffle_xor(FULL, x, 3)),
     ],
-    ids=str,
+    ids=lambda part: part if isinstance(part, str) else "",
 )
-def test_results_have_the_promised_type(function, name):
+def test_results_have_the_promised_type(operation, name, function):
     assert result_type(function, numba.int16) == NUMBA[name]
 
 

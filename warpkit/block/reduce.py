@@ -42,8 +42,8 @@ def block_reduce(value, op, num_valid=None):
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
     for float32), one memory shared by all collectives of that size; free again when it returns.
     Order: linear thread index; `op` need not be commutative. Deterministic.
-    Cost: 2 barriers; a warp's `warp_reduce`; for up to 8 warps the shared reads of all totals, for more of 4 totals and
-    3 shuffles, per 32-bit word.
+    Cost: 2 barriers; a warp's `warp_reduce`, then per 32-bit word no shuffle for up to 4 warps, 1 for 8, 2 for 16,
+    3 for 32.
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: two levels, warps then their totals.     Example: 100 threads hold their index, add -> 4950 in every thread.
     """

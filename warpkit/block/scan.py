@@ -113,7 +113,7 @@ def block_inclusive_scan(value, op):
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
     for float32), one memory shared by all collectives of that size; free again when it returns.
     Order: linear thread index; `op` need not be commutative. Deterministic.
-    Cost: 2 barriers; per 32-bit word of the value 5 shuffles, and 3 more with more than 8 warps.
+    Cost: 2 barriers; per 32-bit word of the value 5 shuffles, and up to 3 more, see `block_reduce`.
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: Kogge & Stone 1973 in the warps, then their totals.     Example: every thread holds 1, add -> index + 1.
     """
@@ -138,7 +138,7 @@ def block_exclusive_scan(value, op, init):
     Called by, storage, order: as `block_inclusive_scan`.
     Args: init: what the first thread gets and every other scan starts with; converted to the type of `value`.
     Returns: the exclusive scan, type of `value`.
-    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and 3 more with more than 8 warps.
+    Cost: 2 barriers; per 32-bit word of the value 7 shuffles, 5 of them in a row, and up to 3 more.
     Example: every thread holds 1, add, init 10 -> index + 10.
     """
     value = hold(value)

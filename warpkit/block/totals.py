@@ -1,9 +1,9 @@
 """The generic core of the two-level collectives: one total a warp through shared memory, combined by every warp.
 
-With up to eight warps every thread reads all totals, broadcasts of neighbouring words, and combines them in registers
-as a tree: no second tree of shuffles, no further barrier to hand the result out. With more, up to eight lanes of each
-warp read four totals each and two or three shuffles do the rest; where the last warp is partial, and could not, every
-thread goes through the totals eight by eight.
+After the barrier each warp reads the totals again, four a lane in one broadcast of neighbouring words, folds them in
+registers and combines the lanes by shuffles: none for up to 4 warps, one for 8, two for 16, three for 32. The result is
+in every thread, with no further barrier to hand it out. Where the last warp is partial, and could not take part in a
+shuffle of a whole warp, every thread goes through the totals four by four.
 """
 
 from ..simt.lanes import block_size, shuffle_up, shuffle_xor
@@ -16,7 +16,6 @@ from ..warp.participants import FULL_MASK
 from .shape import existing_lanes, int32, lane_number, lanes_of, log2_up, warp_number
 
 SLOTS = 32  # one a warp
-GROUP = 8  # totals that a thread holds at once
 
 
 @device_function()
@@ -38,59 +37,45 @@ def take_total(words, warp, like):
 
 
 @device_function()
-def take_eight(words, warp, like):
-    """Return the totals of eight warps from `warp` on; where there are fewer, whatever is in memory."""
+def take_four(words, warp, like):
+    """Return the totals of four warps from `warp` on; where there are fewer, whatever is in memory."""
     return (
         take_total(words, warp, like),
         take_total(words, warp + 1, like),
         take_total(words, warp + 2, like),
         take_total(words, warp + 3, like),
-        take_total(words, warp + 4, like),
-        take_total(words, warp + 5, like),
-        take_total(words, warp + 6, like),
-        take_total(words, warp + 7, like),
     )
 
 
 @device_function()
-def fold_eight(totals, count, op):
-    """Combine the first `count` of eight totals in order, as a tree of three levels; the first one for 0."""
-    a = totals[0]
-    b = totals[2]
-    c = totals[4]
-    d = totals[6]
+def fold_four(totals, count, op):
+    """Combine the first `count` of four totals in order, as a tree; the first one for 0."""
+    total = totals[0]
+    last = totals[2]
     if count > 1:
-        a = combine(op, a, totals[1])
+        total = combine(op, total, totals[1])
     if count > 3:
-        b = combine(op, b, totals[3])
-    if count > 5:
-        c = combine(op, c, totals[5])
-    if count > 7:
-        d = combine(op, d, totals[7])
+        last = combine(op, last, totals[3])
     if count > 2:
-        a = combine(op, a, b)
-    if count > 6:
-        c = combine(op, c, d)
-    if count > 4:
-        a = combine(op, a, c)
-    return a
+        total = combine(op, total, last)
+    return total
 
 
 @device_function()
-def fold_lanes(words, like, op, warps, count):
-    """Combine the first `count` of `warps` totals in order, in a full warp: the same in all lanes; anything for 0."""
-    part = int32(lane_number() & (3 if warps <= 16 else 7))  # lanes beyond do the same work again
-    first = int32(part * 4)
-    total = take_total(words, first, like)
-    if count > first + 1:
-        total = combine(op, total, take_total(words, first + 1, like))
-    last = take_total(words, first + 2, like)
-    if count > first + 3:
-        last = combine(op, last, take_total(words, first + 3, like))
-    if count > first + 2:
-        total = combine(op, total, last)
+def lane_part(warps):
+    """Return which four totals this lane reads: as many lanes as it takes, the others do the same work again."""
+    return int32(lane_number() & ((warps > 4) + 2 * (warps > 8) + 4 * (warps > 16)))
+
+
+@device_function()
+def fold_lanes(four, part, like, op, warps, count):
+    """Combine the first `count` of `warps` totals in order, in a full warp: the same in all lanes; anything for 0.
+
+    `four` are the totals of this lane's `part`.
+    """
+    total = fold_four(four, int32(count - part * 4), op)
     if is_commutative(op):
-        total = total if count > first else identity_or_own(op, like)
+        total = total if count > part * 4 else identity_or_own(op, like)
     for k in range(3):
         if warps > 4 << k:
             other = shuffle_xor(FULL_MASK, total, 1 << k)
@@ -105,22 +90,14 @@ def fold_lanes(words, like, op, warps, count):
 
 
 @device_function()
-def walk_totals(words, like, op, count):
-    """Combine the first `count` totals in order, eight by eight; anything for 0."""
-    total = fold_eight(take_eight(words, 0, like), count, op)
-    first = int32(GROUP)
+def walk_totals(words, four, like, op, count):
+    """Combine the first `count` totals in order, four by four; anything for 0. `four` are the first."""
+    total = fold_four(four, count, op)
+    first = int32(4)
     while first < count:
-        total = combine(op, total, fold_eight(take_eight(words, first, like), int32(count - first), op))
-        first = int32(first + GROUP)
+        total = combine(op, total, fold_four(take_four(words, first, like), int32(count - first), op))
+        first = int32(first + 4)
     return total
-
-
-@device_function()
-def fold_many(words, like, op, warps, count):
-    """Combine the first `count` totals of more than eight warps; anything for 0."""
-    if (block_size() & 31) == 0:
-        return fold_lanes(words, like, op, warps, count)
-    return walk_totals(words, like, op, count)
 
 
 @device_function()
@@ -131,13 +108,15 @@ def fold_totals(words, like, op, warps, before, every):
     For 0 warps the result is some value. `every` None: the second result is not computed.
     Ends with a barrier: the words may be used again.
     """
-    if warps <= GROUP:
-        eight = take_eight(words, 0, like)
+    whole = (block_size() & 31) == 0
+    part = lane_part(warps) if whole else int32(0)
+    four = take_four(words, int32(4 * part), like)
+    if whole:
         barrier()  # behind the reads and before the arithmetic
-        prefix = fold_eight(eight, before, op)
-        return prefix, (prefix if every is None else fold_eight(eight, every, op))
-    prefix = fold_many(words, like, op, warps, before)
-    total = prefix if every is None else fold_many(words, like, op, warps, every)
+        prefix = fold_lanes(four, part, like, op, warps, before)
+        return prefix, (prefix if every is None else fold_lanes(four, part, like, op, warps, every))
+    prefix = walk_totals(words, four, like, op, before)
+    total = prefix if every is None else walk_totals(words, four, like, op, every)
     barrier()
     return prefix, total
 
