@@ -55,7 +55,7 @@ template <class T, int Threads, cub::BlockScanAlgorithm Algorithm> struct Inclus
   }
 };
 
-template <class T, int Items, class Call> __global__ void chain(T* out, long long* ticks, int count) {
+template <class T, int Threads, int Items, class Call> __global__ void __launch_bounds__(Threads) chain(T* out, long long* ticks, int count) {
   __shared__ typename Call::Storage storage;
   T items[Items];
 #pragma unroll
@@ -78,22 +78,22 @@ constexpr auto raking = cub::BLOCK_SCAN_RAKING;  // CUB's default
 constexpr auto by_warps = cub::BLOCK_SCAN_WARP_SCANS;
 
 template <class T, int Threads> void values() {
-  measure(chain<T, 1, Sum<T, Threads, 1>>, "sum", Threads);
-  measure(chain<T, 1, ReduceLambda<T, Threads>>, "reduce lambda", Threads);
-  measure(chain<T, 1, Exclusive<T, Threads, 1, raking>>, "exclusive sum", Threads);
-  measure(chain<T, 1, Exclusive<T, Threads, 1, by_warps>>, "exclusive sum by warps", Threads);
-  measure(chain<T, 1, Inclusive<T, Threads, raking>>, "inclusive sum", Threads);
-  measure(chain<T, 1, Inclusive<T, Threads, by_warps>>, "inclusive sum by warps", Threads);
+  measure(chain<T, Threads, 1, Sum<T, Threads, 1>>, "sum", Threads);
+  measure(chain<T, Threads, 1, ReduceLambda<T, Threads>>, "reduce lambda", Threads);
+  measure(chain<T, Threads, 1, Exclusive<T, Threads, 1, raking>>, "exclusive sum", Threads);
+  measure(chain<T, Threads, 1, Exclusive<T, Threads, 1, by_warps>>, "exclusive sum by warps", Threads);
+  measure(chain<T, Threads, 1, Inclusive<T, Threads, raking>>, "inclusive sum", Threads);
+  measure(chain<T, Threads, 1, Inclusive<T, Threads, by_warps>>, "inclusive sum by warps", Threads);
 }
 
 template <class T, int Items> void items() {
   char what[64];
   std::snprintf(what, sizeof what, "sum of %d items", Items);
-  measure(chain<T, Items, Sum<T, 256, Items>>, what, 256);
+  measure(chain<T, 256, Items, Sum<T, 256, Items>>, what, 256);
   std::snprintf(what, sizeof what, "exclusive sum of %d items", Items);
-  measure(chain<T, Items, Exclusive<T, 256, Items, raking>>, what, 256);
+  measure(chain<T, 256, Items, Exclusive<T, 256, Items, raking>>, what, 256);
   std::snprintf(what, sizeof what, "exclusive sum of %d items by warps", Items);
-  measure(chain<T, Items, Exclusive<T, 256, Items, by_warps>>, what, 256);
+  measure(chain<T, 256, Items, Exclusive<T, 256, Items, by_warps>>, what, 256);
 }
 
 template <class T> void all() {

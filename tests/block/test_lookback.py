@@ -72,9 +72,9 @@ def words(states):
 
 def at_epoch(capacity, dtype, epoch):
     """Return states as they are after `epoch` launches of no tile."""
-    host = machine.to_host(wk.tile_states(capacity, dtype)).copy()
-    host.view(np.int64)[0] = np.uint64(epoch << 32).astype(np.int64)
-    return machine.to_device(host)
+    states = wk.tile_states(capacity, dtype)
+    states.view(np.int64)[:1].copy_to_device(np.array([epoch << 32], np.uint64).view(np.int64))
+    return states
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.complex128], ids=label)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex128], ids=label)
 def test_many_more_tiles_than_resident_blocks(dtype):
     count = 1 << 20 if dtype is np.int32 else 1 << 18
-    x = np.arange(count).astype(dtype) % 3
+    x = (np.arange(count) % 3).astype(dtype)
     states = wk.tile_states(count, dtype)
     for grid in (20_000, 264):
         assert (tiles.run(tiles.published_ahead(wk.add), states, x, grid, 32) == tiles.sums(x)).all()

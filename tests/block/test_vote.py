@@ -53,7 +53,7 @@ def test_a_broadcast_from_every_edge(shape):
     x = np.arange(2 * threads(shape))
     for source in (0, threads(shape) // 2, threads(shape) - 1):
         out = np.zeros_like(x)
-        kernels.launch(kernels.counted(wk.block_broadcast), shape, x, np.array([source], np.uint8), out)
+        kernels.launch(kernels.counted(wk.block_broadcast), shape, x, np.array([source], np.uint16), out)
         assert_same(out, np.repeat([source, threads(shape) + source], threads(shape)))
 
 

@@ -3,7 +3,7 @@
 After the barrier each warp reads the totals again, four a lane in one broadcast of neighbouring words, folds them in
 registers and combines the lanes by shuffles: none for up to 4 warps, one for 8, two for 16, three for 32. The result is
 in every thread, with no further barrier to hand it out. Where the last warp is partial, and could not take part in a
-shuffle of a whole warp, every thread goes through the totals four by four.
+shuffle of a whole warp, every thread goes through the totals one by one.
 """
 
 from ..simt.lanes import block_size, shuffle_up, shuffle_xor
@@ -90,13 +90,13 @@ def fold_lanes(four, part, like, op, warps, count):
 
 
 @device_function()
-def walk_totals(words, four, like, op, count):
-    """Combine the first `count` totals in order, four by four; anything for 0. `four` are the first."""
-    total = fold_four(four, count, op)
-    first = int32(4)
-    while first < count:
-        total = combine(op, total, fold_four(take_four(words, first, like), int32(count - first), op))
-        first = int32(first + 4)
+def walk_totals(words, first, op, count):
+    """Combine the first `count` totals in order, one after the other; anything for 0. `first` is the first of them."""
+    total = first
+    warp = int32(1)
+    while warp < count:
+        total = combine(op, total, take_total(words, warp, first))
+        warp = int32(warp + 1)
     return total
 
 
@@ -115,8 +115,8 @@ def fold_totals(words, like, op, warps, before, every):
         barrier()  # behind the reads and before the arithmetic
         prefix = fold_lanes(four, part, like, op, warps, before)
         return prefix, (prefix if every is None else fold_lanes(four, part, like, op, warps, every))
-    prefix = walk_totals(words, four, like, op, before)
-    total = prefix if every is None else walk_totals(words, four, like, op, every)
+    prefix = walk_totals(words, four[0], op, before)
+    total = prefix if every is None else walk_totals(words, four[0], op, every)
     barrier()
     return prefix, total
 
