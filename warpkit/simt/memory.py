@@ -9,7 +9,7 @@ from .machine import SIMULATOR, operation
 if SIMULATOR:
     from . import simulator
     from .refusals import refuse
-    from .simulated import address, call_site, packed, read_one, read_run, unpacked, write_one, write_run
+    from .simulated_memory import address, call_site, packed, read_one, read_run, unpacked, write_one, write_run
 
 
 MOST_ITEMS = 256  # of a thread, in a `local_like`

@@ -15,7 +15,8 @@ from .refusals import refuse
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import address, as_kind, int32, is_vector, kind_of_value, packed, uint32, unpacked
+    from .simulated import as_kind, int32, is_vector, kind_of_value, uint32
+    from .simulated_memory import address, packed, unpacked
 
 ABSENT, AGGREGATE, INCLUSIVE = 0, 1, 2
 LONGEST_IN_ONE_ACCESS = 16  # bytes

@@ -6,4 +6,20 @@ This package is the only place that touches Numba's internals, LLVM or PTX.
 
 def register() -> None:
     """Register every lowering with Numba; importing a file of this package does it for its operations."""
-    from . import bits, lanes, memory, modules, operators, staging, states, sync, types, vectors
+    from . import (
+        arrays,
+        atomics,
+        bits,
+        lanes,
+        memory,
+        modules,
+        operators,
+        ordered,
+        shuffles,
+        staging,
+        states,
+        sync,
+        types,
+        vectors,
+        votes,
+    )

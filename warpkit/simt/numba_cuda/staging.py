@@ -8,9 +8,10 @@ from numba.cuda.typing import signature
 
 from .. import staging
 from ..lanes import thread_index
+from .arrays import SHARED, allocate_local, allocate_shared, array_at, element_pointer
 from .capability import at_least, constant_bool
 from .kinds import kind_of
-from .memory import SHARED, _allocate_local, _allocate_shared, _array_at, _call_asm, element_pointer
+from .ordered import call_asm
 from .registration import register_intrinsic
 from .words import I8, I32, I64, i32
 
@@ -43,17 +44,17 @@ def _pipeline(typing_context, stages):
     result = types.Tuple((barriers, notes))
 
     def generate(context, builder, sig, args):
-        shared = _allocate_shared(context, builder, I64, count)
+        shared = allocate_shared(context, builder, I64, count)
         if at_least(*BULK):
             inits = "\n".join(f"@first mbarrier.init.shared::cta.b64 [$0+{8 * k}], 1;" for k in range(count))
             _converged_asm(builder, ir.VoidType(), [_shared_address(builder, shared)], _START.format(inits=inits), "r")
-        local = _allocate_local(context, builder, I32, STAGES + 1)
+        local = allocate_local(context, builder, I32, STAGES + 1)
         for index in range(STAGES + 1):
             value = i32(count if index == STAGES else 0)
             builder.store(value, builder.gep(local, [i32(0), i32(index)]))
         pair = [
-            _array_at(context, builder, barriers, shared, [count]),
-            _array_at(context, builder, notes, local, [STAGES + 1]),
+            array_at(context, builder, barriers, shared, [count]),
+            array_at(context, builder, notes, local, [STAGES + 1]),
         ]
         return context.make_tuple(builder, result, pair)
 
@@ -112,7 +113,7 @@ def _copy_chunk(typing_context, target, source, base, offset, nbytes):
             way = "cg" if width == 16 else "ca"  # 16 bytes go past the first-level cache
             text = f"cp.async.{way}.shared.global [$0], [$1], {width};"
             addresses = [_shared_address(builder, near), _global_address(builder, far)]
-            _call_asm(builder, ir.VoidType(), addresses, text, "r,l")
+            call_asm(builder, ir.VoidType(), addresses, text, "r,l")
         else:
             wide = ir.IntType(8 * width) if width < 16 else ir.VectorType(I32, 4)
             value = builder.load(builder.bitcast(far, wide.as_pointer()))
@@ -142,7 +143,7 @@ def _copy_bulk(typing_context, target, source, base, nbytes, barriers, stage):
                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"
             )
             addresses = [_shared_address(builder, near), _global_address(builder, far), args[3], barrier]
-            _call_asm(builder, ir.VoidType(), addresses, text, "r,l,r,r")
+            call_asm(builder, ir.VoidType(), addresses, text, "r,l,r,r")
         return context.get_dummy_value()
 
     return signature(types.void, target, source, base, types.int32, barriers, types.int32), generate
@@ -166,7 +167,7 @@ def _arrive(typing_context, barriers, stage):
     def generate(context, builder, sig, args):
         if at_least(*BULK):
             barrier = _barrier_address(context, builder, sig, args, 0)
-            _call_asm(builder, ir.VoidType(), [barrier], "mbarrier.arrive.shared::cta.b64 _, [$0];", "r")
+            call_asm(builder, ir.VoidType(), [barrier], "mbarrier.arrive.shared::cta.b64 _, [$0];", "r")
         return context.get_dummy_value()
 
     return signature(types.void, barriers, types.int32), generate

@@ -7,8 +7,8 @@ from numba.cuda.typing import signature
 
 from .. import states
 from ..states import load_acquired, load_whole, store_released, store_whole
+from .arrays import SHARED, array_at
 from .kinds import is_vector, kind_of
-from .memory import SHARED, _array_at
 from .records import HeldRecord, hold
 from .registration import register_intrinsic
 from .values import castable, convert
@@ -178,7 +178,7 @@ def _block_notes(typing_context):
             symbol.initializer = ir.Constant(block, ir.Undefined)
             symbol.align = 16
         pointer = builder.addrspacecast(symbol, ir.PointerType(I8), "generic")
-        return _array_at(context, builder, result, pointer, [states.NOTES])
+        return array_at(context, builder, result, pointer, [states.NOTES])
 
     return signature(result), generate
 

@@ -10,8 +10,8 @@ from numba.cuda.typing import signature
 
 from .. import memory
 from ..rules import check_vector, check_vector_items
+from .arrays import element_pointer
 from .kinds import is_vector, kind_of
-from .memory import element_pointer
 from .words import I32, from_words, i32, to_words
 
 

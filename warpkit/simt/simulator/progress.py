@@ -23,7 +23,7 @@ FUEL = 64
 PATIENCE = 2000  # quiet points (a round is 1, a spin check 30) before states are compared
 REPEATS = 4
 MOST_READS = 20_000_000
-MACHINERY = "/simt/simulated.py"  # its frames hold nothing of the program's state
+MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
 
 
 class Progress:

@@ -1,0 +1,115 @@
+"""What the memory operations of the waist stand on in the simulator: ordered and vector access, values as bytes."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..errors import BoundsFault
+from . import simulator
+from .refusals import refuse
+from .simulated import dtype_of, is_vector, kind_of_value, leaves_of
+from .simulator.paths import call_path
+
+
+def call_site() -> Any:
+    """Return what tells one call of the operation that asks from another: the call path of its caller."""
+    return call_path(sys._getframe(2)).place
+
+
+def address(array: Any, index: Any) -> int:
+    """Return the address of `array[index]` in the host's memory."""
+    start, _, strides = array._state_
+    return start + int(index) * strides[0]
+
+
+def read_one(name: str, array: Any, index: Any, order: str) -> Any:
+    """Return `array[index]`, read as one."""
+    _check_element(name, array, index)
+    return simulator.read(array, index, order)
+
+
+def write_one(name: str, array: Any, index: Any, value: Any, order: str) -> None:
+    """Store `value` in `array[index]` as one."""
+    from . import rules  # which imports the operators, which import this module
+
+    _check_element(name, array, index)
+    (item,), given = kind_of_value(array).parts or (None,), kind_of_value(value)
+    if item is not None and item.family != "record" and not rules.goes_into(item, given):
+        refuse(f"{name}: a {given.name} does not go into an array of {item.name}.")
+    simulator.write(array, index, value, order)
+
+
+def _check_element(name: str, array: Any, index: Any) -> None:
+    from . import rules
+
+    rules.check_element(name, kind_of_value(array), getattr(array, "ndim", 0), kind_of_value(index))
+    rules.check_whole(name, array.itemsize)
+    if int(index) < 0:
+        raise BoundsFault(f"{name}: index {int(index)} lies outside the array; here a negative index does not wrap")
+
+
+def read_run(items: Any, at: Any, source: Any, index: Any, nbytes: int) -> None:
+    """Copy `nbytes` from `source[index:]` to `items[at:]`, whose address must be a multiple of `nbytes`."""
+    _check_run("load_vector", items, source, index, nbytes)
+    for k in range(nbytes // source.itemsize):
+        items[int(at) + k] = source[int(index) + k]
+
+
+def write_run(items: Any, at: Any, target: Any, index: Any, nbytes: int) -> None:
+    """Copy `nbytes` from `items[at:]` to `target[index:]`, whose address must be a multiple of `nbytes`."""
+    _check_run("store_vector", items, target, index, nbytes)
+    for k in range(nbytes // target.itemsize):
+        target[int(index) + k] = items[int(at) + k]
+
+
+def _check_run(name: str, items: Any, array: Any, index: Any, nbytes: int) -> None:
+    from . import rules
+
+    kinds = kind_of_value(items), kind_of_value(array)
+    alike = all(getattr(a, "ndim", 0) == 1 for a in (items, array)) and items.dtype == array.dtype
+    rules.check_vector(name, *kinds, alike, not alike or array.strides[0] == array.itemsize, nbytes)
+    rules.check_vector_items(name, (kinds[1].parts or kinds)[0].name, array.itemsize, nbytes)
+    if address(array, index) % nbytes:
+        raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")
+
+
+def packed(value: Any) -> bytes:
+    """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
+    leaves = leaves_of(value)
+    return b"".join(_bytes_of(leaves[at]) for at in _widest_first(leaves))
+
+
+def unpacked(data: bytes, like: Any) -> Any:
+    """Return the value of the type of `like` whose bytes `packed` returned."""
+    leaves, offset = leaves_of(like), 0
+    found = list(leaves)
+    for at in _widest_first(leaves):
+        size = len(_bytes_of(leaves[at]))
+        found[at] = _from_bytes(data[offset : offset + size], leaves[at])
+        offset += size
+    return _rebuilt(like, iter(found))
+
+
+def _widest_first(leaves: list) -> list[int]:
+    return sorted(range(len(leaves)), key=lambda at: -len(_bytes_of(leaves[at])))
+
+
+def _bytes_of(leaf: Any) -> bytes:
+    if kind_of_value(leaf).family == "record":
+        return simulator.record_bytes(leaf)
+    return np.asarray(leaf, dtype_of(leaf)).tobytes()
+
+
+def _from_bytes(data: bytes, like: Any) -> Any:
+    if kind_of_value(like).family == "record":
+        return simulator.held_record(like, np.frombuffer(data, like.dtype)[0])
+    return simulator.scalar(np.frombuffer(data, dtype_of(like))[0], dtype_of(like))
+
+
+def _rebuilt(like: Any, leaves: Any) -> Any:
+    if isinstance(like, tuple):
+        return tuple(_rebuilt(part, leaves) for part in like)
+    if is_vector(like):
+        return type(like)(*[next(leaves) for _ in like.as_list()])
+    return next(leaves)
