@@ -32,6 +32,15 @@ def reduced(op, x, valid=None, empty=None):
     return np.array(each_block(rule, x), x.dtype)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64], ids=label)
+def test_n11_num_valid_may_be_of_every_integer_type(dtype):
+    x = data("sum", np.int32, 2 * 40)
+    for valid in {5, int(np.iinfo(dtype).max), int(np.iinfo(dtype).min)}:
+        out = sentinel(np.int32, 2 * 40)
+        kernels.launch(kernels.counted(wk.block_sum), (40,), x, np.array([valid], dtype), out)
+        assert_same(out, reduced(OPS["sum"], x, valid, lambda item: 0), f"num_valid {valid}")
+
+
 @pytest.mark.parametrize(("name", "dtype", "shape"), CASES, ids=label)
 def test_every_thread_gets_the_result_of_its_block(name, dtype, shape):
     x, out = data(name, dtype, 2 * threads(shape)), sentinel(dtype, 2 * threads(shape))

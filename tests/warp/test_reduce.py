@@ -232,6 +232,20 @@ def valid_kernel(width):
 VALID = {width: valid_kernel(width) for width in (32, 8, 2)}
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64], ids=label)
+def test_n11_num_valid_may_be_of_every_integer_type(dtype):
+    x = bit_strings(COUNT)
+    for num_valid in {5, int(np.iinfo(dtype).max), int(np.iinfo(dtype).min)}:
+        out = sentinel(np.int64, COUNT)
+
+        def rule(warp, lanes, num_valid=num_valid):
+            return reduce_valid(operators.py_append_bits, at(x, warp, lanes), lanes, 32, num_valid)
+
+        expected = reference.over(MASKS, 32, rule, out.copy())
+        kernels.launch(VALID[32], MASKS, x, np.full(COUNT, num_valid, dtype), out)
+        assert_same(out, expected, f"num_valid {num_valid}")
+
+
 # ------------------------------------------------------------------ floats whose order is special
 
 SPECIALS = {

@@ -4,7 +4,7 @@ from ..simt.kinds import Kind
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.refusals import refuse
-from ..simt.types import cast_like, combine, hold
+from ..simt.types import as_int64, cast_like, combine, hold
 from ..warp.participants import check_operator
 from .reduce import reduce_threads
 from .scan import exclusive_threads
@@ -17,7 +17,7 @@ def threads_with_items(items, num_valid):
     if num_valid is None:
         return block_size()
     size = items.size  # a constant once this is inlined: the division becomes a multiplication
-    return valid_threads((max(num_valid, 0) + size - 1) // size)
+    return valid_threads((min(max(as_int64(num_valid), 0), block_size() * size) + size - 1) // size)
 
 
 @device_function()
@@ -26,7 +26,7 @@ def own_valid(items, num_valid):
     if num_valid is None:
         return int32(items.size)
     before = thread_index() * items.size
-    return int32(max(min(num_valid - before, items.size), 0))
+    return int32(max(min(as_int64(num_valid), before + items.size) - before, 0))
 
 
 @device_function()
@@ -87,7 +87,7 @@ def total_or_own(total, own, num_valid):
     """Return the block's total; the thread's own value where no item is valid."""
     if num_valid is None:
         return total
-    return total if num_valid > 0 else own
+    return total if as_int64(num_valid) > 0 else own
 
 
 def _check_inclusive(items: Kind, op: Kind, num_valid: Kind) -> None:

@@ -7,12 +7,12 @@ from ..simt.machine import device_function
 from ..simt.memory import load_items, local_like
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
-from ..simt.types import as_index, cast_like, hold
+from ..simt.types import as_index, as_int64, cast_like, hold
 from ..warp.participants import check_movable
 from .exchange import blocked, exchange, striped
 from .items import item_kind
 from .pool import POOL_WORDS, check_scratch
-from .shape import check_count, int32, int64
+from .shape import check_count, int32
 
 
 @device_function()
@@ -28,7 +28,7 @@ def load_each(items, source, base, num_valid, fill, arranged):
     for i in range(items.size):
         if num_valid is None:
             items[i] = source[index_of(base, arranged, i, items.size)]
-        elif arranged(None, i, items.size) < num_valid:
+        elif arranged(None, i, items.size) < as_int64(num_valid):
             items[i] = source[index_of(base, arranged, i, items.size)]
         else:
             fill_item(items, i, fill)
@@ -39,7 +39,7 @@ def index_of(base, arranged, i, size):
     """Return the index in memory of item `i`: the first item's and as many steps, which cost one addition each."""
     first = arranged(None, 0, size)
     step = int32(arranged(None, 1, size) - first)
-    return as_index(int64(base) + first + int64(step) * i)
+    return as_index(as_int64(base) + first + as_int64(step) * i)
 
 
 def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> Kind:
@@ -100,9 +100,9 @@ def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratc
     Cost: no barrier; N · item bytes / 16 loads a thread.
     """
     if num_valid is None:
-        load_items(items, source, int64(base) + blocked(None, 0, items.size))
-    elif blocked(None, items.size, items.size) <= num_valid:
-        load_items(items, source, int64(base) + blocked(None, 0, items.size))
+        load_items(items, source, as_int64(base) + blocked(None, 0, items.size))
+    elif blocked(None, items.size, items.size) <= as_int64(num_valid):
+        load_items(items, source, as_int64(base) + blocked(None, 0, items.size))
     else:
         load_each(items, source, base, num_valid, fill, blocked)
 

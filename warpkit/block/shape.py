@@ -4,7 +4,7 @@ from ..simt.kinds import Kind
 from ..simt.lanes import as_mask, block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.refusals import refuse
-from ..simt.types import cast_like
+from ..simt.types import as_int64, cast_like
 from ..warp.participants import FULL_MASK
 
 
@@ -12,12 +12,6 @@ from ..warp.participants import FULL_MASK
 def int32(number):
     """Return an integer as int32: Numba widens every sum, and inside a block 32 bits are enough."""
     return cast_like(thread_index(), number)
-
-
-@device_function()
-def int64(number):
-    """Return an integer of any type as int64: an unsigned 64-bit one and a signed one make a float in Numba."""
-    return cast_like(thread_index() + 0, number)
 
 
 @device_function()
@@ -71,7 +65,7 @@ def valid_threads(num_valid):
     """Return how many threads of the block contribute, int32: `num_valid` within 0…block size, None for all."""
     if num_valid is None:
         return block_size()
-    return int32(max(min(num_valid, block_size()), 0))
+    return int32(max(min(as_int64(num_valid), block_size()), 0))
 
 
 def check_count(name: str, num_valid: Kind) -> None:

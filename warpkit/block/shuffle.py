@@ -7,10 +7,10 @@ from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
-from ..simt.types import cast_like, hold
+from ..simt.types import as_int64, cast_like, hold
 from ..warp.participants import check_movable
 from .pool import POOL_WORDS, check_scratch, hand_over
-from .shape import int32, int64
+from .shape import int32
 
 
 def _check(name):
@@ -28,7 +28,7 @@ def _check(name):
 @device_function()
 def shifted(pool, scratch, value, delta, fill):
     """Return `value` of the thread `delta` above, `fill` or own value where there is none."""
-    place = thread_index() + int64(delta)
+    place = thread_index() + as_int64(delta)
     there = 0 <= place and place < block_size()
     moved = hand_over(pool, scratch, value, thread_index(), int32(place) if there else int32(-1))
     if fill is None:
@@ -51,7 +51,7 @@ def block_shuffle_up(value, delta, fill=None, scratch=None):
     Example: delta 1, fill −7 -> thread 0 gets −7, thread k the value of thread k − 1.
     """
     pool = shared_words(POOL_WORDS, np.uint32(0))
-    return shifted(pool, scratch, hold(value), -int64(delta), fill)
+    return shifted(pool, scratch, hold(value), -as_int64(delta), fill)
 
 
 @device_function(_check("block_shuffle_down"))
@@ -61,4 +61,4 @@ def block_shuffle_down(value, delta, fill=None, scratch=None):
     Example: delta 1, fill −7 -> the last thread gets −7, thread k the value of thread k + 1.
     """
     pool = shared_words(POOL_WORDS, np.uint32(0))
-    return shifted(pool, scratch, hold(value), int64(delta), fill)
+    return shifted(pool, scratch, hold(value), as_int64(delta), fill)

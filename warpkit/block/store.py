@@ -6,10 +6,10 @@ from ..simt.kinds import Kind
 from ..simt.machine import device_function
 from ..simt.memory import local_like, store_items
 from ..simt.memory import scratch as shared_words
+from ..simt.types import as_int64
 from .exchange import blocked, exchange, striped
 from .load import check_tile, index_of
 from .pool import POOL_WORDS
-from .shape import int64
 
 
 @device_function()
@@ -18,7 +18,7 @@ def store_each(items, target, base, num_valid, arranged):
     for i in range(items.size):
         if num_valid is None:
             target[index_of(base, arranged, i, items.size)] = items[i]
-        elif arranged(None, i, items.size) < num_valid:
+        elif arranged(None, i, items.size) < as_int64(num_valid):
             target[index_of(base, arranged, i, items.size)] = items[i]
 
 
@@ -62,9 +62,9 @@ def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
     Cost: no barrier; N · item bytes / 16 stores a thread.
     """
     if num_valid is None:
-        store_items(items, target, int64(base) + blocked(None, 0, items.size))
-    elif blocked(None, items.size, items.size) <= num_valid:
-        store_items(items, target, int64(base) + blocked(None, 0, items.size))
+        store_items(items, target, as_int64(base) + blocked(None, 0, items.size))
+    elif blocked(None, items.size, items.size) <= as_int64(num_valid):
+        store_items(items, target, as_int64(base) + blocked(None, 0, items.size))
     else:
         store_each(items, target, base, num_valid, blocked)
 

@@ -6,7 +6,7 @@ from ..simt.lanes import thread_index
 from ..simt.machine import device_function
 from ..simt.memory import scratch
 from ..simt.refusals import refuse
-from ..simt.types import hold
+from ..simt.types import as_int64, hold
 from ..warp.participants import check_movable, check_scalar_predicate
 from .totals import SLOTS, put_total, take_total
 
@@ -79,7 +79,7 @@ def block_broadcast(value, thread):
     """
     value = hold(value)
     words = scratch(SLOTS, value)
-    if thread_index() == thread:
+    if thread_index() == as_int64(thread):
         put_total(words, 0, value)
     sync.barrier()
     result = take_total(words, 0, value)

@@ -10,6 +10,7 @@ if SIMULATOR:
         check_operands,
         componentwise,
         identity_of,
+        int64,
         is_nan,
         is_vector,
         kind_of_value,
@@ -38,6 +39,15 @@ def cast_like(value, result):
 def as_index(number):
     """Return a non-negative integer as an index that is not checked for counting from the end: uint64."""
     return uint64(number)
+
+
+@operation
+def as_int64(number):
+    """Return an integer of any type as int64; an unsigned one beyond it as the largest.
+
+    In Numba an unsigned 64-bit integer and a signed one make a float: what a user passes goes through this first.
+    """
+    return int64(min(int(number), (1 << 63) - 1))
 
 
 @operation

@@ -5,7 +5,7 @@ from ..simt.lanes import as_mask, lane_id
 from ..simt.machine import device_function
 from ..simt.ops import add, bit_and, bit_or, bit_xor, maximum, minimum, mul
 from ..simt.refusals import refuse
-from ..simt.types import hold
+from ..simt.types import as_int64, hold
 from .chain import chain_reduce, log2, reduce_members
 from .participants import check_lanes, check_operator, in_group, participants
 
@@ -141,7 +141,7 @@ def warp_reduce_valid(value, op, num_valid, mask=None, width=32):
     """
     members = participants(mask)
     group = in_group(members, width)
-    valid = as_mask(group & first_lanes(width, max(min(num_valid, width), 0)))
+    valid = as_mask(group & first_lanes(width, max(min(as_int64(num_valid), width), 0)))
     return chain_reduce(hold(value), op, members, valid, log2(width))
 
 

@@ -16,6 +16,7 @@ from .values import castable, components, convert, join, movable, split
 from .words import to_words
 
 I1 = ir.IntType(1)
+LARGEST = np.uint64((1 << 63) - 1)
 
 
 @intrinsic
@@ -46,6 +47,13 @@ def _cast_like(typing_context, value, result):
 @overload(types.cast_like, target="cuda")
 def _lower_cast_like(value, result):
     return lambda value, result: _cast_like(value, result)
+
+
+@overload(types.as_int64, target="cuda")
+def _lower_as_int64(number):
+    if nb.unliteral(number) == nb.uint64:
+        return lambda number: np.int64(min(number, LARGEST))
+    return lambda number: np.int64(number)
 
 
 @overload(types.as_index, target="cuda")
