@@ -188,7 +188,10 @@ def test_acceptance_10_split_in_two_large():
 
 
 BAD = {
-    "a buffer that is no array": (lambda b, c, v: wk.block_queue_push(v, c, v), "buffer must be an array"),
+    "a buffer that is no array": (
+        lambda b, c, v: wk.block_queue_push(v, c, v),
+        "buffer must be a one-dimensional array",
+    ),
     "a counter that is no integer": (lambda b, c, v: wk.block_queue_push(b, b, v), "counter must be an array with one"),
     "a predicate that is no bool": (lambda b, c, v: wk.block_queue_push_if(b, c, v, v), "pred must be bool"),
 }
@@ -206,3 +209,14 @@ def test_refusals(what):
 
     with pytest.raises(wk.Refused, match=sentence):
         launch_or_compile(run, np.zeros(4, np.float32), np.zeros(1, np.uint32), np.zeros(1, np.float32))
+
+
+@cuda.jit
+def push_into_a_square(buffer, counter):
+    wk.block_queue_push(buffer, counter, buffer[0, 0])
+
+
+@pytest.mark.everywhere
+def test_a_buffer_of_two_dimensions_is_refused():
+    with pytest.raises(wk.Refused, match="buffer must be a one-dimensional array"):
+        launch_or_compile(push_into_a_square, np.zeros((4, 4), np.float32), np.zeros(1, np.uint32))

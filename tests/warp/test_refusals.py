@@ -380,3 +380,31 @@ def test_outside_a_kernel_one_sentence_says_so(name):
         function(*(wk.add if p.name == "op" else 1 for p in wanted))
     assert "\n" not in str(caught.value)
     assert "kernel" in str(caught.value)
+
+
+@cuda.jit
+def scan_from_a_float(x, out):
+    out[0] = wk.warp_exclusive_scan(x[0], wk.add, 0.5)  # refused here
+
+
+def test_an_init_that_does_not_go_into_the_value_is_named():
+    message = refusal(scan_from_a_float, A["int32"], A["int32"])
+    assert "warp_exclusive_scan: init is float64" in message
+    assert "int32" in message
+
+
+def undecorated(a, b):
+    """Return the later one: a plain function, which Numba does not compile where a kernel passes it on."""
+    return b
+
+
+@cuda.jit
+def reduce_by_a_plain_function(x, out):
+    out[0] = wk.warp_reduce(x[0], undecorated)
+
+
+@pytest.mark.simulator
+def test_a_plain_function_as_operator_is_refused_as_on_a_gpu():
+    x = np.zeros(32, np.int32)
+    with pytest.raises(wk.Refused, match=r"decorate undecorated with @cuda.jit\(device=True\)"):
+        reduce_by_a_plain_function[1, 32](x, x)

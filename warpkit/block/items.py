@@ -5,10 +5,10 @@ from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.refusals import refuse
 from ..simt.types import as_int64, cast_like, combine, hold
-from ..warp.participants import check_operator
+from ..warp.participants import check_init, check_operator
 from .reduce import reduce_threads
 from .scan import exclusive_threads
-from .shape import check_count, check_init, int32, valid_threads
+from .shape import check_count, int32, valid_threads
 
 
 @device_function()

@@ -46,8 +46,8 @@ def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind
     """Refuse what no tile can be loaded from or stored to; return the kind of an item."""
     item = item_kind(name, items)
     check_movable(name, item)
-    if memory.family != "array":
-        refuse(f"{name}: items are loaded and stored from and to an array, not {memory.name}.")
+    if memory.ndim != 1:
+        refuse(f"{name}: items are loaded and stored from and to a one-dimensional array, not {memory.name}.")
     if not base.is_integer:
         refuse(f"{name}: base must be an integer, the index of the tile's first item, not {base.name}.")
     check_count(name, num_valid)

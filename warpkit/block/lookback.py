@@ -35,8 +35,8 @@ from ..simt.states import (
 )
 from ..simt.sync import barrier, sleep
 from ..simt.types import cast_like, combine
-from ..warp.participants import FULL_MASK, check_operator
-from .shape import check_init, existing_lanes, int32
+from ..warp.participants import FULL_MASK, check_init, check_operator
+from .shape import existing_lanes, int32
 from .states import HEAD
 
 COUNTER, TURN = 0, 1  # int64 words of the head: epoch and number; the state to be cleared by the next launch that can

@@ -27,9 +27,9 @@ COUNTERS = ("int32", "uint32", "int64", "uint64")
 def _check_push(name):
     def check(buffer: Kind, counter: Kind, value: Kind) -> None:
         check_movable(name, value)
-        if buffer.family != "array":
-            refuse(f"{name}: buffer must be an array, not {buffer.name}.")
-        if counter.family != "array" or (counter.parts and counter.parts[0].name not in COUNTERS):
+        if buffer.ndim != 1:
+            refuse(f"{name}: buffer must be a one-dimensional array, not {buffer.name}.")
+        if counter.ndim != 1 or (counter.parts and counter.parts[0].name not in COUNTERS):
             refuse(f"{name}: counter must be an array with one 32- or 64-bit integer, not {counter.name}.")
 
     return check

@@ -8,8 +8,8 @@ from ..simt.ops import add
 from ..simt.sync import barrier
 from ..simt.types import cast_like, combine, hold, identity_like, is_commutative
 from ..warp.chain import combine_if, steps
-from ..warp.participants import FULL_MASK, check_operator
-from .shape import check_init, existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
+from ..warp.participants import FULL_MASK, check_init, check_operator
+from .shape import existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
 from .totals import SLOTS, fold_totals, put_total, scan_lanes, whole_warps
 
 

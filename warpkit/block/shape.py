@@ -72,9 +72,3 @@ def check_count(name: str, num_valid: Kind) -> None:
     """Refuse a `num_valid` that is no integer."""
     if num_valid.family != "none" and not num_valid.is_integer:
         refuse(f"{name}: num_valid must be an integer, not {num_valid.name}.")
-
-
-def check_init(name: str, value: Kind, init: Kind) -> None:
-    """Refuse an `init` that cannot stand for a value."""
-    if init.family in ("none", "function", "array", "other"):
-        refuse(f"{name}: init must be a value like {value.name}, not {init.name}.")

@@ -14,6 +14,7 @@ class Kind:
     family: bool, signed, unsigned, float (bfloat16 too), complex, vector, tuple, record, array, none, function, other.
     bits: width of a scalar, 0 otherwise.  parts: kinds of the components of a vector or a tuple.
     constant: the value of a compile-time integer, else None.  function: what a function kind calls, where it is known.
+    ndim: dimensions of an array.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Kind:
     parts: tuple["Kind", ...] = ()
     constant: int | None = None
     function: Any = None
+    ndim: int = 0
 
     @property
     def is_integer(self) -> bool:

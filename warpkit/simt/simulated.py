@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import types
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def checked(function, check):
     @functools.wraps(function)
     def call(*args, **kwargs):
         given = [kwargs.get(p.name, args[i] if i < len(args) else p.default) for i, p in enumerate(parameters)]
+        if any(item is inspect.Parameter.empty for item in given):
+            return function(*args, **kwargs)  # whose own TypeError names what is missing
         key = tuple(map(_key, given))
         if key not in passed:
             check(*map(kind_of_value, given))
@@ -46,7 +49,7 @@ def _key(value):
         return tuple(map(_key, value))
     if type(value) is int or callable(value):
         return value
-    return getattr(value, "dtype", None), type(value)
+    return getattr(value, "dtype", None), getattr(value, "ndim", 0), type(value)
 
 
 def kind_of_value(value: Any) -> Kind:
@@ -69,14 +72,23 @@ def kind_of_value(value: Any) -> Kind:
     if value is None:
         return Kind("None", "none")
     if callable(value):
-        function = getattr(value, "py_func", value)
-        return Kind(getattr(function, "__name__", str(value)), "function", function=value)
+        return _function_kind(value)
     dtype = getattr(value, "dtype", None)
     if dtype is not None and getattr(value, "ndim", 0) == 0:
         return kind_of_dtype(dtype)
     if dtype is not None:
-        return Kind(f"array of {dtype}", "array", parts=_item_kinds(value))
+        return Kind(f"array of {dtype}", "array", parts=_item_kinds(value), ndim=value.ndim)
     return Kind(type(value).__name__, "other")
+
+
+def _function_kind(value: Any) -> Kind:
+    """Return the kind of a callable; a user's plain function of a module is none that a kernel may pass on a GPU."""
+    function = getattr(value, "py_func", value)
+    name = getattr(function, "__name__", str(value))
+    own = isinstance(value, types.FunctionType) and not value.__module__.startswith("warpkit.")
+    if own and "<locals>" not in value.__qualname__:
+        return Kind(name, "undecorated", function=value)
+    return Kind(name, "function", function=value)
 
 
 def _item_kinds(array: Any) -> tuple[Kind, ...]:

@@ -35,8 +35,9 @@ def check_lanes(name: str, mask: Kind, width: Kind) -> None:
     """Refuse a mask that is no integer and a width that is not a compile-time power of two up to 32."""
     check_mask(name, mask)
     if width.constant is None:
+        given = f"a run-time {width.name}" if width.is_integer else width.name
         refuse(
-            f"{name}: width must be a compile-time integer, not a run-time {width.name}; "
+            f"{name}: width must be a compile-time integer, not {given}; "
             "write a number, or a name that is set to one outside the kernel (an expression such as W // 2 is not one)."
         )
     if width.constant not in WIDTHS:
@@ -49,8 +50,20 @@ def check_movable(name: str, value: Kind) -> None:
         refuse(f"{name}: {value.name} cannot travel between lanes; pass a number, vector, tuple or record.")
 
 
+def check_init(name: str, value: Kind, init: Kind) -> None:
+    """Refuse an `init` that cannot be converted to a value: something else, or a float where integers are combined."""
+    order = ("bool", "signed", "unsigned", "float", "complex")
+    scalars = value.is_numeric and init.is_numeric
+    if init.family in ("none", "function", "array", "other"):
+        refuse(f"{name}: init must be a value like {value.name}, not {init.name}.")
+    if scalars and order.index(init.family) > max(order.index(value.family), order.index("unsigned")):
+        refuse(f"{name}: init is {init.name}, which does not go into {value.name}; convert one of them.")
+
+
 def check_operator(name: str, value: Kind, op: Kind) -> None:
     """Refuse what `op` cannot combine."""
+    if op.family == "undecorated":
+        refuse(f"{name}: decorate {op.name} with @cuda.jit(device=True), or define it in the kernel, to pass it as op.")
     if op.family != "function":
         refuse(f"{name}: op must be a function (earlier, later) -> combined, not {op.name}.")
     check_movable(name, value)

@@ -5,10 +5,9 @@ from ..simt.kinds import Kind
 from ..simt.lanes import as_mask, ballot, lanes_below
 from ..simt.machine import device_function
 from ..simt.ops import add, maximum, minimum, mul
-from ..simt.refusals import refuse
 from ..simt.types import cast_like, combine, hold, identity_like
 from .chain import exclusive_members, inclusive_members
-from .participants import check_lanes, check_operator, check_scalar_predicate, in_group, participants
+from .participants import check_init, check_lanes, check_operator, check_scalar_predicate, in_group, participants
 
 
 def _check_inclusive(value: Kind, op: Kind, reverse: Kind, mask: Kind, width: Kind) -> None:
@@ -38,8 +37,7 @@ def warp_inclusive_scan(value, op, reverse=False, mask=None, width=32):
 def _check_exclusive(value: Kind, op: Kind, init: Kind, reverse: Kind, mask: Kind, width: Kind) -> None:
     check_operator("warp_exclusive_scan", value, op)
     check_lanes("warp_exclusive_scan", mask, width)
-    if init.family in ("none", "function", "array", "other"):
-        refuse(f"warp_exclusive_scan: init must be a value like {value.name}, not {init.name}.")
+    check_init("warp_exclusive_scan", value, init)
 
 
 @device_function(_check_exclusive, constants=("width",))

@@ -62,7 +62,7 @@ def _other_kind(t) -> Kind:
     if isinstance(record, types.Record):
         return Kind(f"record of {record.size} bytes", "record")
     if isinstance(t, types.Array):
-        return Kind(str(t), "array", parts=(kind_of(t.dtype),))
+        return Kind(str(t), "array", parts=(kind_of(t.dtype),), ndim=t.ndim)
     if isinstance(t, types.NoneType):
         return Kind("None", "none")
     if isinstance(t, types.Callable):

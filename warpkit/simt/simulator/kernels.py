@@ -37,12 +37,20 @@ def _call(self, *args, **kwargs):
         raise ValueError(f"a block has at most {THREADS_PER_BLOCK} threads, not {block[0] * block[1] * block[2]}")
     with _one_at_a_time:  # like launches on one stream
         mode = exploring.current()
-        seed = int(os.environ.get("WARPKIT_SIM_SEED", "0")) if mode is None else mode
+        seed = _seed() if mode is None else mode
         launch = Launch(self.fn, grid, block, self.dynshared_size, self._debug, seed, mode is not None)
         back = []
         launch.run([_argument(launch, arg, self.extensions, back) for arg in args])
         for write in back:
             write()
+
+
+def _seed():
+    text = os.environ.get("WARPKIT_SIM_SEED") or "0"
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"WARPKIT_SIM_SEED must be an integer, not {text!r}") from None
 
 
 def _argument(launch, arg, extensions, back):
