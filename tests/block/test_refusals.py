@@ -150,7 +150,7 @@ CASES = [
     (broken_count, INTS, "block_sum.*num_valid must be an integer, not float64"),
     (vote_of_floats, FLOATS, "block_any.*pred must be bool or an integer, not float32"),
     (broadcast_from_a_float, INTS, "block_broadcast.*thread must be an integer"),
-    (items_of_no_array, INTS, "block_reduce_items.*items must be the thread's local_array, not int32"),
+    (items_of_no_array, INTS, "block_reduce_items.*items must be the thread's one-dimensional local_array, not int32"),
     (items_of_records, RECORDS, "block_inclusive_scan_items.*record"),
     (
         exchange_through_another_type,
@@ -162,7 +162,7 @@ CASES = [
     (load_from_a_number, FLOATS, "block_load_striped.*array, not float32"),
     (load_at_a_float, FLOATS, "block_load_blocked.*base must be an integer"),
     (histogram_of_floats, FLOATS, "block_histogram.*bin must be an integer, not float32"),
-    (histogram_in_bytes, INTS, "block_histogram.*bins must be a shared_array of int32"),
+    (histogram_in_bytes, INTS, "block_histogram.*bins must be a one-dimensional shared_array of int32"),
     (shuffle_by_a_float, INTS, "block_shuffle_up.*delta must be an integer"),
 ]
 

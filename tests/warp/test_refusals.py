@@ -393,6 +393,25 @@ def test_an_init_that_does_not_go_into_the_value_is_named():
     assert "int32" in message
 
 
+@cuda.jit
+def shuffle_with_a_float_as_fill(x, out):
+    out[0] = wk.warp_shuffle_up(x[0], 1, 0.5)  # refused here
+
+
+def test_a_fill_that_does_not_go_into_the_value_is_named():
+    assert "warp_shuffle_up: fill is float64" in refusal(shuffle_with_a_float_as_fill, A["int32"], A["int32"])
+
+
+@cuda.jit
+def read_an_empty_tuple(x, out):
+    out[0] = x[0]
+    wk.warp_read_lane((), 3)  # refused here
+
+
+def test_an_empty_tuple_cannot_travel():
+    assert "warp_read_lane: () cannot travel" in refusal(read_an_empty_tuple, A["int32"], A["int32"])
+
+
 def undecorated(a, b):
     """Return the later one: a plain function, which Numba does not compile where a kernel passes it on."""
     return b

@@ -11,8 +11,10 @@ COUNTERS = ("int32", "uint32", "uint64", "float32", "float64")  # what an atomic
 
 
 def _check(bins: Kind, bin: Kind, pred: Kind) -> None:
-    if bins.family != "array" or not bins.parts or bins.parts[0].name not in COUNTERS:
-        refuse(f"block_histogram: bins must be a shared_array of {', '.join(COUNTERS)}, not {bins.name}.")
+    if bins.ndim != 1 or not bins.parts or bins.parts[0].name not in COUNTERS:
+        refuse(
+            f"block_histogram: bins must be a one-dimensional shared_array of {', '.join(COUNTERS)}, not {bins.name}."
+        )
     if not bin.is_integer:
         refuse(f"block_histogram: bin must be an integer, not {bin.name}.")
     check_scalar_predicate("block_histogram", pred)

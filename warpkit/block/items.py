@@ -41,8 +41,8 @@ def fold_items(items, op, count):
 
 def item_kind(name: str, items: Kind) -> Kind:
     """Return the kind of an item, or refuse what is no array of them."""
-    if items.family != "array" or not items.parts:
-        refuse(f"{name}: items must be the thread's local_array, not {items.name}.")
+    if items.ndim != 1 or not items.parts:
+        refuse(f"{name}: items must be the thread's one-dimensional local_array, not {items.name}.")
     return items.parts[0]
 
 

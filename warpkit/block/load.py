@@ -8,7 +8,7 @@ from ..simt.memory import load_items, local_like
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
 from ..simt.types import as_index, as_int64, cast_like, hold
-from ..warp.participants import check_movable
+from ..warp.participants import check_goes_into, check_movable
 from .exchange import blocked, exchange, striped
 from .items import item_kind
 from .pool import POOL_WORDS, check_scratch
@@ -58,8 +58,10 @@ def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind
 def _check(name):
     def check(items: Kind, source: Kind, base: Kind, num_valid: Kind, fill: Kind, scratch: Kind) -> None:
         item = check_tile(name, items, source, base, num_valid, scratch)
-        if fill.family in ("function", "array", "other"):
-            refuse(f"{name}: fill must be a value like {item.name}, not {fill.name}.")
+        if source.parts:
+            check_goes_into(name, "source", source.parts[0], item)
+        if fill.family != "none":
+            check_goes_into(name, "fill", fill, item)
 
     return check
 

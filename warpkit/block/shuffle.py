@@ -8,7 +8,7 @@ from ..simt.machine import device_function
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
 from ..simt.types import as_int64, cast_like, hold
-from ..warp.participants import check_movable
+from ..warp.participants import check_goes_into, check_movable
 from .pool import POOL_WORDS, check_scratch, hand_over
 from .shape import int32
 
@@ -18,8 +18,8 @@ def _check(name):
         check_movable(name, value)
         if not delta.is_integer:
             refuse(f"{name}: delta must be an integer, not {delta.name}.")
-        if fill.family in ("function", "array", "other"):
-            refuse(f"{name}: fill must be a value like {value.name}, not {fill.name}.")
+        if fill.family != "none":
+            check_goes_into(name, "fill", fill, value)
         check_scratch(name, scratch, value)
 
     return check

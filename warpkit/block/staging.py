@@ -11,13 +11,20 @@ from ..simt.memory import is_aligned
 from ..simt.refusals import refuse
 from ..simt.staging import await_stages, block_copy_pipeline, close_stage, copy_bulk, copy_chunk, has_bulk_copy
 from ..simt.sync import barrier
+from ..simt.types import as_int64
 
 LEAST_BULK_BYTES = 1024  # below, the threads' own copies are as fast
 
 __all__ = ["block_copy_async", "block_copy_pipeline", "block_copy_wait"]
 
 
+def _check_pipe(name: str, pipe: Kind) -> None:
+    if pipe.is_numeric or pipe.family in ("none", "function", "undecorated", "array"):
+        refuse(f"{name}: pipe must come from block_copy_pipeline(stages), not be {pipe.name}.")
+
+
 def _check_async(pipe: Kind, target_shared: Kind, source: Kind, base: Kind, num_items: Kind) -> None:
+    _check_pipe("block_copy_async", pipe)
     for what, given in (("target_shared", target_shared), ("source", source)):
         if given.family != "array":
             refuse(f"block_copy_async: {what} must be an array, not {given.name}.")
@@ -41,7 +48,8 @@ def block_copy_async(pipe, target_shared, source, base, num_items):
     stored.
     Errors: Refused for arrays of different dtypes or with strides.
     """
-    nbytes = max(num_items, 0) * target_shared.itemsize
+    base = as_int64(base)
+    nbytes = max(as_int64(num_items), 0) * target_shared.itemsize
     bulk = has_bulk_copy() and nbytes >= LEAST_BULK_BYTES and both_aligned(target_shared, source, base, 16)
     done = 0
     if bulk:
@@ -80,6 +88,7 @@ def copy_chunks(pipe, target, source, base, begin, end, width):
 
 
 def _check_wait(pipe: Kind, stages_left: Kind) -> None:
+    _check_pipe("block_copy_wait", pipe)
     if not stages_left.is_integer:
         refuse(f"block_copy_wait: stages_left must be an integer, not {stages_left.name}.")
 

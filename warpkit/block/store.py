@@ -7,6 +7,7 @@ from ..simt.machine import device_function
 from ..simt.memory import local_like, store_items
 from ..simt.memory import scratch as shared_words
 from ..simt.types import as_int64
+from ..warp.participants import check_goes_into
 from .exchange import blocked, exchange, striped
 from .load import check_tile, index_of
 from .pool import POOL_WORDS
@@ -24,7 +25,9 @@ def store_each(items, target, base, num_valid, arranged):
 
 def _check(name):
     def check(items: Kind, target: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> None:
-        check_tile(name, items, target, base, num_valid, scratch)
+        item = check_tile(name, items, target, base, num_valid, scratch)
+        if target.parts:
+            check_goes_into(name, "an item", item, target.parts[0])
 
     return check
 

@@ -44,7 +44,7 @@ class Kind:
     def is_movable(self) -> bool:
         """True when the value can travel between lanes."""
         if self.family == "tuple":
-            return all(part.is_movable for part in self.parts)
+            return bool(self.parts) and all(part.is_movable for part in self.parts)
         return self.is_numeric or self.family in ("vector", "record")
 
     @property

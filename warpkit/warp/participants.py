@@ -50,14 +50,22 @@ def check_movable(name: str, value: Kind) -> None:
         refuse(f"{name}: {value.name} cannot travel between lanes; pass a number, vector, tuple or record.")
 
 
-def check_init(name: str, value: Kind, init: Kind) -> None:
-    """Refuse an `init` that cannot be converted to a value: something else, or a float where integers are combined."""
+def check_goes_into(name: str, what: str, given: Kind, wanted: Kind) -> None:
+    """Refuse an argument that cannot become a value of kind `wanted`: a float for an integer, a tuple for a number."""
+    if given.family in ("none", "function", "undecorated", "array", "other"):
+        refuse(f"{name}: {what} must be a value like {wanted.name}, not {given.name}.")
     order = ("bool", "signed", "unsigned", "float", "complex")
-    scalars = value.is_numeric and init.is_numeric
-    if init.family in ("none", "function", "array", "other"):
-        refuse(f"{name}: init must be a value like {value.name}, not {init.name}.")
-    if scalars and order.index(init.family) > max(order.index(value.family), order.index("unsigned")):
-        refuse(f"{name}: init is {init.name}, which does not go into {value.name}; convert one of them.")
+    if given.is_numeric and wanted.is_numeric:
+        fits = order.index(given.family) <= max(order.index(wanted.family), order.index("unsigned"))
+    else:
+        fits = given.is_numeric == wanted.is_numeric and len(given.parts) == len(wanted.parts)
+    if not fits and "record" not in (given.family, wanted.family):
+        refuse(f"{name}: {what} is {given.name}, which does not go into {wanted.name}; convert one of them.")
+
+
+def check_init(name: str, value: Kind, init: Kind) -> None:
+    """Refuse an `init` that cannot be converted to a value."""
+    check_goes_into(name, "init", init, value)
 
 
 def check_operator(name: str, value: Kind, op: Kind) -> None:

@@ -5,8 +5,8 @@ from ..simt.kinds import Kind
 from ..simt.lanes import lane_id, shuffle
 from ..simt.machine import device_function
 from ..simt.refusals import refuse
-from ..simt.types import cast_like, hold
-from .participants import check_lanes, check_movable, in_group, participants
+from ..simt.types import as_int64, cast_like, hold
+from .participants import check_goes_into, check_lanes, check_movable, in_group, participants
 
 
 def _check_move(name):
@@ -29,8 +29,8 @@ def _check_operand(name, operand):
 def _check_filled(name, operand):
     def check(value: Kind, delta: Kind, fill: Kind, mask: Kind, width: Kind) -> None:
         _check_operand(name, operand)(value, delta, mask, width)
-        if fill.family in ("function", "array", "other"):
-            refuse(f"{name}: fill must be a value like {value.name}, not {fill.name}.")
+        if fill.family != "none":
+            check_goes_into(name, "fill", fill, value)
 
     return check
 
@@ -99,7 +99,7 @@ def warp_shuffle_up(value, delta, fill=None, mask=None, width=32):
     Storage: none.  Cost: one shuffle per 32-bit word.
     Example: delta 1, fill −7 -> lane 0 gets −7, lane k the value of lane k − 1.
     """
-    return shifted(value, -delta, fill, mask, width)
+    return shifted(value, -as_int64(delta), fill, mask, width)  # minus an unsigned number would be another one
 
 
 @device_function(_check_filled("warp_shuffle_down", "delta"), constants=("width",))
@@ -109,7 +109,7 @@ def warp_shuffle_down(value, delta, fill=None, mask=None, width=32):
     Returns: the value, type of `value`; `fill` or the own one without a source.
     Example: delta 1, fill −7 -> lane 31 gets −7, lane k the value of lane k + 1.
     """
-    return shifted(value, delta, fill, mask, width)
+    return shifted(value, as_int64(delta), fill, mask, width)
 
 
 @device_function(_check_filled("warp_shuffle_xor", "lane_mask"), constants=("width",))
