@@ -91,7 +91,7 @@ def _device_names() -> list[str]:
 
 def _describe(index: int) -> str:
     device = _ask(driver.cuDeviceGet, index)
-    name = _ask(driver.cuDeviceGetName, 128, device).decode().rstrip("\0")
+    name = _ask(driver.cuDeviceGetName, 128, device).decode(errors="replace").partition("\0")[0]
     major = _ask(
         driver.cuDeviceGetAttribute, driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device
     )

@@ -4,11 +4,13 @@ import os
 import sys
 import sysconfig
 import time
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+from numba.cuda.core.errors import NumbaPerformanceWarning
 from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
@@ -51,7 +53,9 @@ def tour(file: str | None) -> int:
         rerun_in_simulator(["tour"] if file is None else ["tour", "--", file])
     console = Console()
     steps = track(STEPS, "Running …", console=console, transient=True, disable=not console.is_terminal)
-    rows = [measure(step, Data(text)) for step in steps]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)  # a small file is a small grid
+        rows = [measure(step, Data(text)) for step in steps]
     console.print(table(rows, console))
     report(console, rows, machine, path, size, text.size)
     return 1 if any(row.fault for row in rows) else 0

@@ -4,7 +4,6 @@ numba-cuda and its simulator offer the host the same calls, so one body serves b
 """
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +56,6 @@ def _only_in_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
     def outside(*args: Any, **kwargs: Any) -> Any:
         raise OutsideKernel(f"{function.__name__} is a device function: call it inside a numba.cuda.jit kernel.")
 
-    outside.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return outside
 
 
@@ -71,7 +69,8 @@ def to_device(array: np.ndarray) -> Any:
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """Return a device array that is not initialised."""
-    return cuda.device_array(shape, dtype)
+    # numba-cuda takes Python's int alone for a length
+    return cuda.device_array(shape if isinstance(shape, tuple) else int(shape), dtype)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -122,6 +121,7 @@ def describe() -> dict[str, Any]:
         return {"machine": "simulator", "name": "warpkit's lane-accurate simulator"}
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    name = name.partition("\0")[0]  # the driver hands over its whole buffer
     return {
         "machine": "gpu",
         "name": name,

@@ -15,16 +15,13 @@ def register_overload(public, function, check, constants) -> None:
 
     Literals are kept only for functions with compile-time parameters: each constant compiles a copy of its own.
     """
-    parameters = inspect.signature(function).parameters.values()
-    defaults = [parameter.default for parameter in parameters]
 
     @functools.wraps(function)
     def typed(*args, **kwargs):
         if check is not None:
-            given = list(args) + defaults[len(args) :]
-            for index, parameter in enumerate(parameters):
-                given[index] = kwargs.get(parameter.name, given[index])
-            check(*map(kind_of, given))
+            given = inspect.signature(function).bind(*args, **kwargs)
+            given.apply_defaults()
+            check(*map(kind_of, given.arguments.values()))
         return function
 
     overload(public, target="cuda", prefer_literal=bool(constants))(typed)
