@@ -78,5 +78,13 @@ def test_a_collective_says_who_calls_it(name):
     assert "Called by" in contract
 
 
+@pytest.mark.parametrize("name", [name for name in BLOCK if name.startswith(("block_", "lookback_", "grid_reduce"))])
+def test_a_block_collective_says_who_calls_it_and_what_they_get(name):
+    contract = inspect.getdoc(getattr(warpkit, name))
+
+    assert re.search(r"Called by|See `\w+`", contract)
+    assert re.search(r"Returns:|Called by, args, returns", contract)
+
+
 def test_the_version_is_that_of_the_distribution():
     assert warpkit.__version__ == warpkit._versions.__version__

@@ -171,6 +171,7 @@ def block_striped_to_blocked(items, scratch=None):
 def block_blocked_to_striped(items, scratch=None):
     """Rearrange the block's items from blocked to striped arrangement, in place. See `block_striped_to_blocked`.
 
+    Returns: nothing; afterwards item i of thread t is number t + i·threads.
     Example: 2 threads with items (0, 1) and (2, 3) -> (0, 2) and (1, 3).
     """
     rearrange(items, None, blocked, striped, scratch)
@@ -182,6 +183,7 @@ def block_scatter_to_blocked(items, ranks, scratch=None):
 
     Args: ranks: the thread's local array of N integers: item i becomes number ranks[i] of the block. Different ones;
     an item with a rank outside 0…threads · N − 1 is dropped, a place that nobody names holds something.
+    Returns: nothing; the items are rearranged in place.
     Cost: as `block_striped_to_blocked`; bank conflicts as the ranks have them.
     """
     rearrange(items, ranks, ranked, blocked, scratch)
@@ -189,5 +191,8 @@ def block_scatter_to_blocked(items, ranks, scratch=None):
 
 @device_function(_check_scatter("block_scatter_to_striped"))
 def block_scatter_to_striped(items, ranks, scratch=None):
-    """Move every item to the place `ranks` gives it, in striped arrangement. See `block_scatter_to_blocked`."""
+    """Move every item to the place `ranks` gives it, in striped arrangement. See `block_scatter_to_blocked`.
+
+    Returns: nothing; the items are rearranged in place.
+    """
     rearrange(items, ranks, ranked, striped, scratch)

@@ -86,6 +86,7 @@ def block_load_striped(items, source, base, num_valid=None, fill=None, scratch=N
 def block_load_blocked(items, source, base, num_valid=None, fill=None, scratch=None):
     """Load a tile in blocked arrangement: item i of thread t is source[base + t·N + i]. See `block_load_striped`.
 
+    Returns: nothing; the items are filled.
     Cost: no barrier; a thread reads its N items one by one, so prefer `block_load_vectorized` or
     `block_load_transposed`.
     Example: 2 threads, N = 2, base 10 -> items 10, 11 and 12, 13.
@@ -99,6 +100,7 @@ def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratc
 
     A thread loads its N items at once where they are whole accesses of 16, 8 or 4 bytes, `source` is contiguous and of
     the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.
+    Returns: nothing; the items are filled.
     Cost: no barrier; N · item bytes / 16 loads a thread.
     """
     if num_valid is None:

@@ -139,6 +139,7 @@ def lookback_publish(states, tile, aggregate):
     Called by: all threads of the block that drew `tile`, at most once per tile and before `lookback_exclusive_prefix`,
     which otherwise does it.
     Args: aggregate: of this tile alone; thread 0's counts; converted to the type of the states.
+    Returns: nothing.
     Storage: none.  Cost: 1 store by thread 0; no barrier: what a thread knows it may publish at once.
     Errors: Refused for an aggregate that does not go into the states.
     """

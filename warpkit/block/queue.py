@@ -110,7 +110,10 @@ def block_queue_push_if_ordered(buffer, counter, value, pred):
 
 @device_function(_check_push("block_queue_push_ordered"))
 def block_queue_push_ordered(buffer, counter, value):
-    """Append the `value` of every thread in the order of the threads. See `block_queue_push_if_ordered`."""
+    """Append the `value` of every thread in the order of the threads. See `block_queue_push_if_ordered`.
+
+    Returns: as `block_queue_push`.
+    """
     return block_queue_push_if_ordered(buffer, counter, value, True)
 
 

@@ -6,7 +6,7 @@ from ..simt.memory import scratch
 from ..simt.ops import add, maximum, minimum, mul
 from ..simt.sync import barrier
 from ..simt.types import hold, identity_like
-from ..warp.participants import check_operator
+from ..warp.participants import check_builtin, check_operator
 from .shape import check_count, valid_threads, warps_of
 from .totals import SLOTS, fold_totals, put_reduction
 
@@ -53,7 +53,7 @@ def block_reduce(value, op, num_valid=None):
 
 def _check_named(name, op):
     def check(value: Kind, num_valid: Kind) -> None:
-        check_operator(name, value, Kind(op.__name__, "function", function=op))
+        check_builtin(name, value, op)
         check_count(name, num_valid)
 
     return check

@@ -8,7 +8,7 @@ from ..simt.ops import add
 from ..simt.sync import barrier
 from ..simt.types import cast_like, combine, hold, identity_like, is_commutative
 from ..warp.chain import combine_if, steps
-from ..warp.participants import FULL_MASK, check_init, check_operator
+from ..warp.participants import FULL_MASK, check_builtin, check_init, check_operator
 from .shape import existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
 from .totals import SLOTS, fold_totals, put_total, scan_lanes, whole_warps
 
@@ -98,7 +98,7 @@ def _check_exclusive(name):
 
 def _check_sum(name):
     def check(value: Kind) -> None:
-        check_operator(name, value, Kind("add", "function", function=add))
+        check_builtin(name, value, add)
 
     return check
 
@@ -163,6 +163,7 @@ def block_inclusive_sum(value):
     """Sum `value` of this thread and all earlier ones. See `block_inclusive_scan`.
 
     Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Returns: the inclusive sum, type of `value`.
     Example: every thread holds 2 -> 2 · index + 2.
     """
     return block_inclusive_scan(value, add)
@@ -173,6 +174,7 @@ def block_prefix_sum(value):
     """Sum `value` of all earlier threads (exclusive); 0 in the first. See `block_exclusive_scan`.
 
     Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+    Returns: the exclusive sum, type of `value`; 0 in the first thread.
     Example: every thread holds 2 -> 2 · index.
     """
     value = hold(value)
@@ -184,6 +186,7 @@ def block_prefix_sum(value):
 def block_prefix_sum_total(value):
     """Return (sum of all earlier threads, sum of all). See `block_prefix_sum`, `block_exclusive_scan_total`.
 
+    Returns: (exclusive sum of this thread, total), the total the same in every thread.
     Example: 100 threads hold 2 -> (2 · index, 200).
     """
     value = hold(value)

@@ -58,6 +58,7 @@ def block_shuffle_up(value, delta, fill=None, scratch=None):
 def block_shuffle_down(value, delta, fill=None, scratch=None):
     """Return `value` of the thread whose linear index is `delta` higher. See `block_shuffle_up`.
 
+    Returns: the value, type of `value`; `fill` or the own one without a source.
     Example: delta 1, fill −7 -> the last thread gets −7, thread k the value of thread k + 1.
     """
     pool = shared_words(POOL_WORDS, np.uint32(0))

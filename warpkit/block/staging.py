@@ -99,6 +99,7 @@ def block_copy_wait(pipe, stages_left):
 
     Called by: all threads of the block.
     Args: stages_left: how many stages may go on, the same in all threads; 0 waits for everything.
+    Returns: nothing.
     Storage: none.  Cost: 1 barrier, behind which the block may also reuse what it read before.
     Example: two stages: copy tile 0; loop: copy the next tile, wait with 1 left, work on the tile that has landed.
     """

@@ -33,6 +33,8 @@ def reset_tile_states(states: Any, stream: Any = None) -> None:
     """Make states as new: needed only after a launch that was aborted or in which a block did not draw until −1.
 
     Args: stream: the stream of the launches before and after (a numba stream; None: the default stream).
+
+    Returns: nothing. Host code.
     """
     machine.clear(states, stream)
 

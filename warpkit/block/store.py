@@ -50,6 +50,7 @@ def block_store_striped(items, target, base, num_valid=None, scratch=None):
 def block_store_blocked(items, target, base, num_valid=None, scratch=None):
     """Store a tile in blocked arrangement: item i of thread t to target[base + t·N + i]. See `block_store_striped`.
 
+    Returns: nothing.
     Cost: no barrier; a thread writes its items one by one, so prefer `block_store_vectorized` or
     `block_store_transposed`.
     """
@@ -62,6 +63,7 @@ def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
 
     A thread stores its N items at once where they are whole accesses of 16, 8 or 4 bytes, `target` is contiguous and of
     the items' type, the address is aligned and all of them are below `num_valid`; otherwise one by one.
+    Returns: nothing.
     Cost: no barrier; N · item bytes / 16 stores a thread.
     """
     if num_valid is None:

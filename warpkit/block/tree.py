@@ -10,7 +10,7 @@ from ..simt.memory import scratch as shared_words
 from ..simt.ops import add
 from ..simt.sync import barrier
 from ..simt.types import combine, hold
-from ..warp.participants import check_operator
+from ..warp.participants import check_builtin, check_operator
 from .pool import POOL_WORDS, capacity, check_scratch, put_slot, take_slot
 from .shape import int32
 
@@ -69,7 +69,7 @@ def tree(pool, scratch, value, op):
 
 
 def _check_sum(value: Kind, scratch: Kind) -> None:
-    check_operator("block_tree_sum", value, Kind("add", "function", function=add))
+    check_builtin("block_tree_sum", value, add)
     check_scratch("block_tree_sum", scratch, value)
 
 
@@ -78,5 +78,7 @@ def block_tree_sum(value, scratch=None):
     """Sum `value` over the threads of the block by a halving tree; integers wrap. See `block_tree_reduce`.
 
     Args: value: any integer, float or complex, vectors and flat tuples of them per component; not bool.
+
+    Returns: the sum, type of `value`, in every thread.
     """
     return block_tree_reduce(value, add, scratch)

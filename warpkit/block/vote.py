@@ -45,6 +45,7 @@ def block_all(pred):
 def block_any(pred):
     """Return whether some thread of the block has a true `pred`. See `block_all`.
 
+    Returns: bool, the same in every thread.
     Example: 100 threads call with index == 99 -> True.
     """
     return sync.barrier_any(pred != 0)

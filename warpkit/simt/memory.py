@@ -19,6 +19,7 @@ MOST_ITEMS = 256  # of a thread, in a `local_like`
 def shared_array(shape, dtype):
     """Return an array of this block, not initialised; each call in the source is an array of its own.
 
+    Called by: all threads of the block.  Returns: the same array in each of them, in shared memory.
     Args: shape: a compile-time integer or tuple of them.  dtype: any NumPy scalar type, vector type or record dtype.
     """
     return simulator.shared(call_site(), shape, dtype)
@@ -26,7 +27,11 @@ def shared_array(shape, dtype):
 
 @operation
 def local_array(shape, dtype):
-    """Return an array of this thread, not initialised; registers where every index is known at compile time."""
+    """Return an array of this thread, not initialised.
+
+    Called by: any thread.  Args: as `shared_array`.
+    Returns: the array; in registers where every index is known at compile time, else in local memory.
+    """
     return simulator.local(shape, dtype)
 
 

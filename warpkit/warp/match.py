@@ -7,7 +7,7 @@ from ..simt.machine import device_function
 from ..simt.ops import add
 from ..simt.types import equal_bits, hold, identity_like
 from .chain import chain_exclusive, chain_reduce, log2
-from .participants import check_lanes, check_movable, check_operator, in_group, participants
+from .participants import check_builtin, check_lanes, check_movable, check_operator, in_group, participants
 
 
 def _check_match(name):
@@ -45,7 +45,7 @@ def warp_match_all(value, mask=None, width=32):
 
 
 def _check_prefix(value: Kind, key: Kind, mask: Kind, width: Kind) -> None:
-    check_operator("warp_multi_prefix_sum", value, Kind("add", "function", function=add))
+    check_builtin("warp_multi_prefix_sum", value, add)
     _check_match("warp_multi_prefix_sum")(key, mask, width)
 
 

@@ -1,5 +1,8 @@
 """Who takes part in a collective, and the checks that every collective shares."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..simt.kinds import Kind
@@ -80,6 +83,21 @@ def check_operator(name: str, value: Kind, op: Kind) -> None:
     builtin = known(op.function)
     if builtin is not None:
         check_operand(builtin, value, name)
+
+
+def check_builtin(name: str, value: Kind, op: Callable[..., Any]) -> None:
+    """Refuse what the built-in operator `op` cannot combine."""
+    check_operator(name, value, Kind(op.__name__, "function", function=op))
+
+
+def check_named(name: str, op: Callable[..., Any]) -> Callable[[Kind, Kind, Kind], None]:
+    """Return the check of (value, mask, width) of a collective that is named after its built-in operator."""
+
+    def check(value: Kind, mask: Kind, width: Kind) -> None:
+        check_builtin(name, value, op)
+        check_lanes(name, mask, width)
+
+    return check
 
 
 def check_scalar_predicate(name: str, pred: Kind) -> None:

@@ -7,7 +7,7 @@ from ..simt.ops import add, bit_and, bit_or, bit_xor, maximum, minimum, mul
 from ..simt.refusals import refuse
 from ..simt.types import as_int64, hold
 from .chain import chain_reduce, log2, reduce_members
-from .participants import check_lanes, check_operator, in_group, participants
+from .participants import check_lanes, check_named, check_operator, in_group, participants
 
 
 def _check_reduce(value: Kind, op: Kind, mask: Kind, width: Kind) -> None:
@@ -34,15 +34,7 @@ def warp_reduce(value, op, mask=None, width=32):
     return reduce_members(hold(value), op, participants(mask), width)
 
 
-def _check_named(name, op):
-    def check(value: Kind, mask: Kind, width: Kind) -> None:
-        check_operator(name, value, Kind(op.__name__, "function", function=op))
-        check_lanes(name, mask, width)
-
-    return check
-
-
-@device_function(_check_named("warp_active_sum", add), constants=("width",))
+@device_function(check_named("warp_active_sum", add), constants=("width",))
 def warp_active_sum(value, mask=None, width=32):
     """Sum `value` over the participating lanes; integers wrap. See `warp_reduce` for callers, masks and cost.
 
@@ -53,7 +45,7 @@ def warp_active_sum(value, mask=None, width=32):
     return warp_reduce(value, add, mask, width)
 
 
-@device_function(_check_named("warp_active_product", mul), constants=("width",))
+@device_function(check_named("warp_active_product", mul), constants=("width",))
 def warp_active_product(value, mask=None, width=32):
     """Multiply `value` over the participating lanes; integers wrap. See `warp_reduce` for callers, masks and cost.
 
@@ -64,7 +56,7 @@ def warp_active_product(value, mask=None, width=32):
     return warp_reduce(value, mul, mask, width)
 
 
-@device_function(_check_named("warp_active_min", minimum), constants=("width",))
+@device_function(check_named("warp_active_min", minimum), constants=("width",))
 def warp_active_min(value, mask=None, width=32):
     """Return the smallest `value` of the participating lanes. See `warp_reduce` for callers, masks and cost.
 
@@ -75,7 +67,7 @@ def warp_active_min(value, mask=None, width=32):
     return warp_reduce(value, minimum, mask, width)
 
 
-@device_function(_check_named("warp_active_max", maximum), constants=("width",))
+@device_function(check_named("warp_active_max", maximum), constants=("width",))
 def warp_active_max(value, mask=None, width=32):
     """Return the largest `value` of the participating lanes. See `warp_reduce` for callers, masks and cost.
 
@@ -86,7 +78,7 @@ def warp_active_max(value, mask=None, width=32):
     return warp_reduce(value, maximum, mask, width)
 
 
-@device_function(_check_named("warp_active_bit_and", bit_and), constants=("width",))
+@device_function(check_named("warp_active_bit_and", bit_and), constants=("width",))
 def warp_active_bit_and(value, mask=None, width=32):
     """Return the bits that are set in `value` of every participating lane. See `warp_reduce` for callers and cost.
 
@@ -97,7 +89,7 @@ def warp_active_bit_and(value, mask=None, width=32):
     return warp_reduce(value, bit_and, mask, width)
 
 
-@device_function(_check_named("warp_active_bit_or", bit_or), constants=("width",))
+@device_function(check_named("warp_active_bit_or", bit_or), constants=("width",))
 def warp_active_bit_or(value, mask=None, width=32):
     """Return the bits that are set in `value` of some participating lane. See `warp_reduce` for callers and cost.
 
@@ -108,7 +100,7 @@ def warp_active_bit_or(value, mask=None, width=32):
     return warp_reduce(value, bit_or, mask, width)
 
 
-@device_function(_check_named("warp_active_bit_xor", bit_xor), constants=("width",))
+@device_function(check_named("warp_active_bit_xor", bit_xor), constants=("width",))
 def warp_active_bit_xor(value, mask=None, width=32):
     """Return the bits that are set in `value` of an odd number of participating lanes.
 

@@ -7,7 +7,15 @@ from ..simt.machine import device_function
 from ..simt.ops import add, maximum, minimum, mul
 from ..simt.types import cast_like, combine, hold, identity_like
 from .chain import exclusive_members, inclusive_members
-from .participants import check_init, check_lanes, check_operator, check_scalar_predicate, in_group, participants
+from .participants import (
+    check_init,
+    check_lanes,
+    check_named,
+    check_operator,
+    check_scalar_predicate,
+    in_group,
+    participants,
+)
 
 
 def _check_inclusive(value: Kind, op: Kind, reverse: Kind, mask: Kind, width: Kind) -> None:
@@ -65,15 +73,7 @@ def prefix_from_identity(value, op, mask, width):
     return prefix if exists else identity_like(op, value)
 
 
-def _check_named(name, op):
-    def check(value: Kind, mask: Kind, width: Kind) -> None:
-        check_operator(name, value, Kind(op.__name__, "function", function=op))
-        check_lanes(name, mask, width)
-
-    return check
-
-
-@device_function(_check_named("warp_prefix_sum", add), constants=("width",))
+@device_function(check_named("warp_prefix_sum", add), constants=("width",))
 def warp_prefix_sum(value, mask=None, width=32):
     """Sum `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan` for callers and cost.
 
@@ -84,7 +84,7 @@ def warp_prefix_sum(value, mask=None, width=32):
     return prefix_from_identity(value, add, mask, width)
 
 
-@device_function(_check_named("warp_prefix_product", mul), constants=("width",))
+@device_function(check_named("warp_prefix_product", mul), constants=("width",))
 def warp_prefix_product(value, mask=None, width=32):
     """Multiply `value` of all earlier participating lanes (exclusive). See `warp_exclusive_scan` for callers and cost.
 
@@ -95,7 +95,7 @@ def warp_prefix_product(value, mask=None, width=32):
     return prefix_from_identity(value, mul, mask, width)
 
 
-@device_function(_check_named("warp_prefix_min", minimum), constants=("width",))
+@device_function(check_named("warp_prefix_min", minimum), constants=("width",))
 def warp_prefix_min(value, mask=None, width=32):
     """Return the smallest `value` of all earlier participating lanes. See `warp_exclusive_scan` for callers and cost.
 
@@ -105,7 +105,7 @@ def warp_prefix_min(value, mask=None, width=32):
     return prefix_from_identity(value, minimum, mask, width)
 
 
-@device_function(_check_named("warp_prefix_max", maximum), constants=("width",))
+@device_function(check_named("warp_prefix_max", maximum), constants=("width",))
 def warp_prefix_max(value, mask=None, width=32):
     """Return the largest `value` of all earlier participating lanes. See `warp_exclusive_scan` for callers and cost.
 
@@ -115,7 +115,7 @@ def warp_prefix_max(value, mask=None, width=32):
     return prefix_from_identity(value, maximum, mask, width)
 
 
-@device_function(_check_named("warp_inclusive_sum", add), constants=("width",))
+@device_function(check_named("warp_inclusive_sum", add), constants=("width",))
 def warp_inclusive_sum(value, mask=None, width=32):
     """Sum `value` of this and all earlier participating lanes. See `warp_inclusive_scan` for callers and cost.
 
@@ -126,7 +126,7 @@ def warp_inclusive_sum(value, mask=None, width=32):
     return warp_inclusive_scan(value, add, False, mask, width)
 
 
-@device_function(_check_named("warp_inclusive_product", mul), constants=("width",))
+@device_function(check_named("warp_inclusive_product", mul), constants=("width",))
 def warp_inclusive_product(value, mask=None, width=32):
     """Multiply `value` of this and all earlier participating lanes. See `warp_inclusive_scan` for callers and cost.
 
@@ -137,7 +137,7 @@ def warp_inclusive_product(value, mask=None, width=32):
     return warp_inclusive_scan(value, mul, False, mask, width)
 
 
-@device_function(_check_named("warp_inclusive_min", minimum), constants=("width",))
+@device_function(check_named("warp_inclusive_min", minimum), constants=("width",))
 def warp_inclusive_min(value, mask=None, width=32):
     """Return the smallest `value` of this and all earlier participating lanes.
 
@@ -149,7 +149,7 @@ def warp_inclusive_min(value, mask=None, width=32):
     return warp_inclusive_scan(value, minimum, False, mask, width)
 
 
-@device_function(_check_named("warp_inclusive_max", maximum), constants=("width",))
+@device_function(check_named("warp_inclusive_max", maximum), constants=("width",))
 def warp_inclusive_max(value, mask=None, width=32):
     """Return the largest `value` of this and all earlier participating lanes.
 
