@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import path_first
 from warpkit.cli import probe
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,7 @@ def test_without_a_usable_gpu_the_tour_runs_itself_in_the_simulator(tmp_path):
 def test_a_file_name_may_look_like_an_option(tmp_path):
     (tmp_path / "-x").write_bytes(b"text")
     command = [sys.executable, "-m", "warpkit", "tour", "--", "-x"]
-    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""} | path_first(ROOT)
 
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from tests.processes import path_first
 from warpkit.cli.probe import probe
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,7 @@ def test_the_example_runs_as_it_stands(tmp_path):
     simulator = {} if probe().gpu else {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run(
         [sys.executable, str(program)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | simulator,
+        env=os.environ | path_first(ROOT) | simulator,
         capture_output=True,
         text=True,
         check=False,
