@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from warpkit.cli.steps import STEPS, data
+from warpkit.cli.steps import STEPS, data, indented, nesting
 from warpkit.cli.steps.data import Data
 
 TEXTS = {
@@ -21,6 +21,10 @@ TEXTS = {
     "binary": bytes(range(256)) + b"\0" * 37 + b"\xff" * 5,
     "33 lines": b"".join(b"%d\n" % 10**i for i in range(17)) * 2,
     "both cases": b"AbCaBc zZ @[`{",
+    "indented, blank and empty lines": b"\tone\n  two\n\n \nthree \n" * 3 + b" ",
+    "nested": b"f(a[i], {b: (c)})) ([",
+    "closed more often than opened": b")))((([",
+    "lines of 72 and 73 bytes": b"a" * 72 + b"\n" + b"b" * 73 + b"\n" + b"c" * 73,
 }
 
 
@@ -35,6 +39,30 @@ def test_a_step_agrees_with_numpy(step, text):
 
     assert data.differs(answer, step.expected(text)) is None
     assert step.show(answer)
+
+
+@pytest.mark.parametrize("step", [indented, nesting], ids=lambda step: step.TITLE)
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_blocks_that_take_several_tiles(step, blocks, monkeypatch):
+    monkeypatch.setattr(step, "MOST_BLOCKS", blocks)
+    lines = [b" " * (k % 3) + b"(" * k + b"x" * (40 - k) + b")" * (k - k % 2) + b"\n" for k in range(40)]
+    text = Data(np.frombuffer(b"".join(lines) * 3, np.uint8))
+    assert text.text.size > 3 * step.TILE
+
+    answer = step.run(text)
+
+    assert data.differs(answer, step.expected(text)) is None
+    assert min(map(len, answer.values())) > 50
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.TITLE)
+@pytest.mark.parametrize("size", [800_000, 5_000_001])
+def test_a_step_agrees_with_numpy_on_a_large_text(step, size):
+    letters = np.frombuffer(b"aaaeeeinost    ()[]{}\n", np.uint8)
+    text = Data(np.random.default_rng(size).choice(letters, size))
+
+    assert data.differs(step.run(text), step.expected(text)) is None
 
 
 def test_numpy_side_against_python():

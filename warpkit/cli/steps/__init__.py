@@ -8,6 +8,19 @@ Every step is a module with
 - `show(answer)`: one short line for a person.
 """
 
-from . import checksum, letters, lines, longest, maximum, softmax
+from . import (
+    checksum,
+    histogram,
+    indented,
+    letters,
+    lines,
+    long_lines,
+    longest,
+    maximum,
+    nesting,
+    softmax,
+)
 
-STEPS = (lines, longest, letters, checksum, maximum, softmax)
+WARP_STEPS = (lines, longest, letters, checksum, maximum, softmax)
+BLOCK_STEPS = (histogram, long_lines, indented, nesting)
+STEPS = WARP_STEPS + BLOCK_STEPS
