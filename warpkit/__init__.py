@@ -4,11 +4,10 @@ from . import _versions
 
 _versions.check()
 
-from . import block, errors, ops, warp
 from .block import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .ops import *  # noqa: F403
 from .warp import *  # noqa: F403
 
 __version__ = _versions.__version__
-__all__ = [*errors.__all__, *ops.__all__, *warp.__all__, *block.__all__]
+__all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))

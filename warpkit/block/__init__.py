@@ -1,5 +1,7 @@
 """The block floor: collectives of all threads of a block, for every block shape, type and operator."""
 
+from typing import TYPE_CHECKING
+
 from ..simt.memory import local_array, shared_array
 from .banks import bank_conflicts, padded_index, padded_size, swizzled_index
 from .difference import block_adjacent_difference
@@ -34,4 +36,6 @@ from .tree import block_tree_reduce, block_tree_sum
 from .vote import block_all, block_any, block_broadcast, block_count, sync_block
 
 # Everything imported above is public: to add a primitive is to add its name to one import.
-__all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))
+# (A type checker does not follow this; it sees the imports themselves.)
+if not TYPE_CHECKING:
+    __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))

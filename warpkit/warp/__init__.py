@@ -1,5 +1,7 @@
 """The warp floor: collectives of the active lanes of a warp, right for every active mask, type and operator."""
 
+from typing import TYPE_CHECKING
+
 from .match import warp_match_all, warp_match_any, warp_multi_prefix_sum, warp_multi_reduce
 from .query import (
     compute_warp_size,
@@ -60,4 +62,6 @@ from .vote import (
 )
 
 # Everything imported above is public: to add a primitive is to add its name to one import.
-__all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))
+# (A type checker does not follow this; it sees the imports themselves.)
+if not TYPE_CHECKING:
+    __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))
