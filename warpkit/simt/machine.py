@@ -1,11 +1,13 @@
-"""Which machine is below, and its host face: compile, launch, allocate, copy.
+"""Which machine is below, and its host face: compile, load, launch, allocate, copy, streams, events.
 
-numba-cuda and its simulator offer the host the same calls, so one body serves both machines.
+The two implementations have the same names: numba_cuda/host for a GPU, simulator/host. Memory, streams and events are
+int handles, arrays are described by specs (specs.py), so that nothing above knows which one it talks to.
+The functions at the end are the few by which tests and tour launch; one body serves both machines.
 """
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import config, cuda, typeof
@@ -13,6 +15,30 @@ from numba import config, cuda, typeof
 from ..errors import OutsideKernel
 
 SIMULATOR = bool(config.ENABLE_CUDASIM)
+
+if TYPE_CHECKING or not SIMULATOR:
+    from .numba_cuda import host as _host
+else:
+    from .simulator import host as _host
+
+Kernel = _host.Kernel
+load, load_numba, occupancy = _host.load, _host.load_numba, _host.occupancy
+array_payload, scalar_payload, tuple_payload = _host.array_payload, _host.scalar_payload, _host.tuple_payload
+context_key, current_device, device_count = _host.context_key, _host.current_device, _host.device_count
+device_of, ensure_context, properties = _host.device_of, _host.ensure_context, _host.properties
+allocate, release, limit_memory, device_array = _host.allocate, _host.release, _host.limit_memory, _host.device_array
+copy, fill, copy_from_host, copy_to_host = _host.copy, _host.fill, _host.copy_from_host, _host.copy_to_host
+pinned, unpin = _host.pinned, _host.unpin
+stream_create, stream_destroy, stream_query = _host.stream_create, _host.stream_destroy, _host.stream_query
+stream_synchronize, synchronize = _host.stream_synchronize, _host.synchronize
+is_capturing, capture_id = _host.is_capturing, _host.capture_id
+event_create, event_destroy, event_record, event_wait = (
+    _host.event_create,
+    _host.event_destroy,
+    _host.event_record,
+    _host.event_wait,
+)
+event_query, event_synchronize, event_elapsed = _host.event_query, _host.event_synchronize, _host.event_elapsed
 
 
 def operation(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,11 +134,6 @@ def launch(kernel: Any, grid: Grid, block: Grid, *args: Any) -> None:
     """Launch a `cuda.jit` kernel on the default stream; an empty grid launches nothing."""
     if np.prod(grid, dtype=np.int64) > 0:
         kernel[grid, block](*args)
-
-
-def synchronize() -> None:
-    """Wait for all work of this device; errors of earlier launches are raised here."""
-    cuda.synchronize()
 
 
 def describe() -> dict[str, Any]:

@@ -99,6 +99,7 @@ class Image:
     captured: which of `identity(function).arrays` follow the explicit arguments, in this order, as arguments.
     shared, local: bytes of static shared memory a block and of local memory a thread; spills: bytes of the latter that
     are spilled registers.  cooperative: every block must be resident (the kernel waits for its whole grid).
+    name: the function's own, for messages.
     """
 
     code: bytes = field(repr=False)
@@ -111,3 +112,30 @@ class Image:
     local: int = 0
     spills: int = 0
     cooperative: bool = False
+    name: str = "kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a device is and offers; sizes in bytes."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    max_threads_per_block: int
+    threads_per_multiprocessor: int
+    shared_per_block: int
+    shared_per_multiprocessor: int
+    l2_bytes: int
+    max_grid: tuple[int, int, int]
+    max_block: tuple[int, int, int]
+    memory_pools: bool
+
+
+def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Return the strides in bytes of an array in C order."""
+    strides, step = [], itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))

@@ -1,0 +1,36 @@
+"""The machine face on a GPU: contexts, kernels, memory, streams through the driver API of cuda.bindings.
+
+Everything is int handles and tuples; numba's objects do not leave this folder.
+"""
+
+from .arguments import array_payload, scalar_payload, tuple_payload
+from .devices import context_key, current_device, device_count, device_of, ensure_context, properties
+from .kernels import Kernel, load, load_numba, occupancy
+from .memory import (
+    allocate,
+    copy,
+    copy_from_host,
+    copy_to_host,
+    device_array,
+    fill,
+    limit_memory,
+    pinned,
+    release,
+    unpin,
+)
+from .streams import (
+    capture_id,
+    event_create,
+    event_destroy,
+    event_elapsed,
+    event_query,
+    event_record,
+    event_synchronize,
+    event_wait,
+    is_capturing,
+    stream_create,
+    stream_destroy,
+    stream_query,
+    stream_synchronize,
+    synchronize,
+)

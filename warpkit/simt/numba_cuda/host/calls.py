@@ -1,0 +1,84 @@
+"""Calling the driver: what a failure means, in one sentence, and a context where a thread has none."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from cuda.bindings import driver
+
+NOT_INITIALIZED, OUT_OF_MEMORY, INVALID_CONTEXT, INVALID_HANDLE = 3, 2, 201, 400
+STREAM_CAPTURE = range(900, 909)
+_forked = False
+
+
+class DeviceError(RuntimeError):
+    """The driver refused a call, or an earlier kernel failed; `code` is the driver's own number."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def call(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a driver function and return its result: None, the value, or the tuple of values.
+
+    A thread that has no context gets the one of the current device, and the call is made again.
+    """
+    result = function(*args)
+    if result[0]:
+        if int(result[0]) in (INVALID_CONTEXT, NOT_INITIALIZED) and not _forked:
+            ensure_context()
+            result = function(*args)
+        if result[0]:
+            raise failure(int(result[0]), function.__name__)
+    if len(result) == 2:
+        return result[1]
+    return result[1:] or None
+
+
+def ensure_context() -> None:
+    """Make a context current in this thread: the thread's own, else the primary one of the current device."""
+    if _forked and _was_initialized():
+        raise failure(NOT_INITIALIZED, "cuInit")
+    from numba.cuda.cudadrv import devices
+
+    devices.get_context()
+
+
+def failure(code: int, name: str) -> Exception:
+    """Return the exception for a failed call of the driver function `name`."""
+    if _forked and code in (NOT_INITIALIZED, INVALID_CONTEXT, INVALID_HANDLE):
+        return DeviceError(
+            "CUDA was in use before this process was forked, and does not work after it: "
+            'start processes by "spawn" (multiprocessing.set_start_method("spawn")), or fork before the first use.',
+            code,
+        )
+    error, text = driver.cuGetErrorName(driver.CUresult(code))[1], driver.cuGetErrorString(driver.CUresult(code))[1]
+    said = f"{name}: {_text(text)} ({_text(error)}, {code})"
+    if code == OUT_OF_MEMORY:
+        return MemoryError(f"{said}: the GPU has no room left; free arrays, or work in parts.")
+    if code in STREAM_CAPTURE:
+        return DeviceError(
+            f"{said}: not allowed while a stream is captured; prepare() before the capture, and give out=.",
+            code,
+        )
+    return DeviceError(f"{said}.", code)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _was_initialized() -> bool:
+    from numba.cuda.cudadrv.driver import driver as numba_driver
+
+    return bool(numba_driver.is_initialized)

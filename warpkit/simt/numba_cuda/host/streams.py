@@ -1,0 +1,104 @@
+"""Streams and events by their handles: 0 is the legacy default stream, 1 too, 2 the default stream of the thread."""
+
+from typing import Any
+
+from cuda.bindings import driver
+
+from .calls import call, failure
+
+DEFAULT_STREAMS = (0, 1, 2)
+NOT_READY, NO_TIMING = 600, 2
+_capture_status = driver.cuStreamIsCapturing
+_gone: set[int] = set()
+
+
+def stream_create(nonblocking: bool = True) -> int:
+    """Return a new stream of the current device; `nonblocking`: it does not wait for the legacy default stream."""
+    stream = int(call(driver.cuStreamCreate, int(nonblocking)))
+    _gone.discard(stream)
+    return stream
+
+
+def stream_destroy(stream: int) -> None:
+    """Destroy a stream; the work that it has is done nevertheless."""
+    _gone.add(stream)
+    call(driver.cuStreamDestroy, stream)
+
+
+def stream_is_gone(stream: int) -> bool:
+    """Return whether `stream_destroy` has destroyed this stream."""
+    return stream in _gone
+
+
+def stream_synchronize(stream: int) -> None:
+    """Wait for the work that `stream` has so far; errors of earlier launches are raised here."""
+    call(driver.cuStreamSynchronize, stream)
+
+
+def stream_query(stream: int) -> bool:
+    """Return whether the work of `stream` is done."""
+    return _done(driver.cuStreamQuery(stream), "cuStreamQuery")
+
+
+def synchronize() -> None:
+    """Wait for all work of the current device."""
+    call(driver.cuCtxSynchronize)
+
+
+def is_capturing(stream: int) -> bool:
+    """Return whether a graph is being captured from `stream`."""
+    result = _capture_status(stream)
+    if result[0]:
+        if 900 <= int(result[0]) <= 908:  # the legacy default stream, asked while another one captures
+            return stream == 2
+        return bool(int(call(_capture_status, stream)))
+    return bool(int(result[1]))
+
+
+def capture_id(stream: int) -> int | None:
+    """Return the number of the capture that `stream` takes part in; None outside of one."""
+    if not is_capturing(stream):
+        return None
+    return int(call(driver.cuStreamGetCaptureInfo, stream)[1])
+
+
+def event_create(timing: bool = False) -> int:
+    """Return a new event."""
+    return int(call(driver.cuEventCreate, 0 if timing else NO_TIMING))
+
+
+def event_destroy(event: int) -> None:
+    """Destroy an event; waits that were asked for still happen."""
+    call(driver.cuEventDestroy, event)
+
+
+def event_record(event: int, stream: int) -> None:
+    """Make the event stand for the work that `stream` has so far."""
+    call(driver.cuEventRecord, event, stream)
+
+
+def event_wait(stream: int, event: int) -> None:
+    """Make later work of `stream` wait for the event; the host does not."""
+    call(driver.cuStreamWaitEvent, stream, event, 0)
+
+
+def event_query(event: int) -> bool:
+    """Return whether what the event stands for is done; one that was never recorded is."""
+    return _done(driver.cuEventQuery(event), "cuEventQuery")
+
+
+def event_synchronize(event: int) -> None:
+    """Wait for the event."""
+    call(driver.cuEventSynchronize, event)
+
+
+def event_elapsed(first: int, second: int) -> float:
+    """Return the milliseconds between two events that record times and are done."""
+    return float(call(driver.cuEventElapsedTime, first, second))
+
+
+def _done(result: Any, name: str) -> bool:
+    code = int(result[0])
+    if code not in (0, NOT_READY):
+        raise failure(code, name)
+    return code == 0

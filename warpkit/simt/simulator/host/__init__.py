@@ -1,0 +1,46 @@
+"""The machine face in the simulator: a device pointer is a host address, and every call is done when it returns."""
+
+from .kernels import (
+    Kernel,
+    array_payload,
+    compile_image,
+    load,
+    load_numba,
+    occupancy,
+    scalar_payload,
+    tuple_payload,
+)
+from .memory import (
+    allocate,
+    context_key,
+    copy,
+    copy_from_host,
+    copy_to_host,
+    current_device,
+    device_array,
+    device_count,
+    device_of,
+    ensure_context,
+    fill,
+    limit_memory,
+    pinned,
+    properties,
+    release,
+    unpin,
+)
+from .streams import (
+    capture_id,
+    event_create,
+    event_destroy,
+    event_elapsed,
+    event_query,
+    event_record,
+    event_synchronize,
+    event_wait,
+    is_capturing,
+    stream_create,
+    stream_destroy,
+    stream_query,
+    stream_synchronize,
+    synchronize,
+)

@@ -1,0 +1,100 @@
+"""Launching simulated kernels through the calls that launch real ones."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+from ...specs import Options, ScalarSpec, Spec
+from .memory import DEVICE, memory_at
+from .streams import _known
+
+Triple = tuple[int, int, int]
+
+
+class Simulated(NamedTuple):
+    """What stands for an image: the function itself."""
+
+    function: Any
+    options: Options
+
+
+def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Simulated:
+    """Return the function: the simulator runs it as it is, and reads captured arrays where they are."""
+    return Simulated(function, options)
+
+
+class Kernel:
+    """A kernel of the simulator."""
+
+    registers, local_bytes, shared_bytes, max_threads = 32, 0, 0, DEVICE.max_threads_per_block
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def launch(self, grid: Triple, block: Triple, shared: int, stream: int, payloads: Sequence[Any]) -> None:
+        """Run the whole grid."""
+        _known(stream)
+        for what, given, most in (("grid", grid, DEVICE.max_grid), ("block", block, DEVICE.max_block)):
+            if any(extent > limit for extent, limit in zip(given, most)):
+                raise ValueError(f"a {what} has at most {most} on its axes, not {tuple(given)}.")
+        self._kernel[grid, block, 0, shared](*payloads)
+
+    def bind(self, grid: Triple, block: Triple, shared: int, payloads: Sequence[Any]) -> Callable[[int], None]:
+        """Return a function of the stream that launches with everything else decided."""
+        return lambda stream: self.launch(grid, block, shared, stream, payloads)
+
+
+def load(image: Simulated) -> Kernel:
+    """Return the kernel of a function."""
+    function = getattr(image.function, "fn", image.function)
+    return Kernel(cuda.jit(debug=image.options.debug)(function))
+
+
+def load_numba(compiled: Any) -> Kernel:
+    """Return a kernel that was decorated already."""
+    return Kernel(compiled)
+
+
+def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:
+    """Return how many blocks a simulated multiprocessor holds at once."""
+    return max(1, min(2, DEVICE.threads_per_multiprocessor // threads))
+
+
+class _Foreign:
+    """Memory that the simulator did not allocate, as NumPy reads it."""
+
+    def __init__(self, interface: dict[str, Any], owner: object) -> None:
+        self.__array_interface__, self.owner = interface, owner
+
+
+def array_payload(
+    pointer: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype[Any], owner: object = None
+) -> Any:
+    """Return the array at an address as a kernel takes it. Arrays of one allocation stay views of one memory."""
+    if isinstance(owner, FakeCUDAArray):
+        held = owner._ary
+        same = held.shape == shape and held.dtype == dtype and held.ctypes.data == pointer
+        if same and (held.flags.c_contiguous if strides is None else held.strides == strides):
+            return owner
+    found = memory_at(pointer)
+    if found is not None:
+        store, offset = found
+        return FakeCUDAArray(np.ndarray(shape, dtype, store, offset, strides))
+    if 0 in shape:
+        return FakeCUDAArray(np.empty(shape, dtype))
+    interface = {"version": 3, "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "data": (pointer, False)}
+    array = np.asarray(_Foreign(interface | {"strides": strides}, owner))
+    return FakeCUDAArray(array.view(dtype) if array.dtype != dtype else array)
+
+
+def scalar_payload(spec: ScalarSpec, value: Any) -> Any:
+    """Return a number in the type that the kernel is compiled for."""
+    return value if spec.dtype.names else spec.dtype.type(value)
+
+
+def tuple_payload(payloads: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a tuple of arguments."""
+    return tuple(payloads)

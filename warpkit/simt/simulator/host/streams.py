@@ -1,0 +1,98 @@
+"""Simulated streams and events: numbers with an order. Work is done when its call returns, so nothing ever waits."""
+
+import itertools
+import time
+
+from ....errors import Refused
+
+DEFAULT_STREAMS = (0, 1, 2)
+_numbers = itertools.count(0x1000, 16)
+_streams: set[int] = set()
+_events: dict[int, float | None] = {}  # when it was recorded; None: never
+
+
+def _known(stream: int) -> int:
+    if stream not in DEFAULT_STREAMS and stream not in _streams:
+        raise Refused(
+            f"stream {stream:#x} does not exist (any more): keep its object while work is sent to it."
+        )
+    return stream
+
+
+def stream_create(nonblocking: bool = True) -> int:
+    """Return a new stream."""
+    stream = next(_numbers)
+    _streams.add(stream)
+    return stream
+
+
+def stream_destroy(stream: int) -> None:
+    """Destroy a stream."""
+    _streams.remove(stream)
+
+
+def stream_synchronize(stream: int) -> None:
+    """Nothing is pending."""
+    _known(stream)
+
+
+def stream_query(stream: int) -> bool:
+    """Return True: nothing is pending."""
+    return bool(_known(stream) + 1)
+
+
+def synchronize() -> None:
+    """Nothing is pending."""
+
+
+def is_capturing(stream: int) -> bool:
+    """Return False: the simulator captures no graphs."""
+    return False
+
+
+def capture_id(stream: int) -> int | None:
+    """Return None."""
+    return None
+
+
+def event_create(timing: bool = False) -> int:
+    """Return a new event."""
+    event = next(_numbers)
+    _events[event] = None
+    return event
+
+
+def event_destroy(event: int) -> None:
+    """Destroy an event."""
+    del _events[event]
+
+
+def event_record(event: int, stream: int) -> None:
+    """Note the time."""
+    _known(stream)
+    _events[event] = time.perf_counter()
+
+
+def event_wait(stream: int, event: int) -> None:
+    """Nothing is pending."""
+    _known(stream)
+    _events[event]
+
+
+def event_query(event: int) -> bool:
+    """Return True."""
+    _events[event]
+    return True
+
+
+def event_synchronize(event: int) -> None:
+    """Nothing is pending."""
+    _events[event]
+
+
+def event_elapsed(first: int, second: int) -> float:
+    """Return the milliseconds between the calls that recorded two events."""
+    began, ended = _events[first], _events[second]
+    if began is None or ended is None:
+        raise Refused("elapsed: both events must have been recorded.")
+    return (ended - began) * 1e3
