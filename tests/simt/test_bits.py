@@ -40,3 +40,28 @@ def test_bits_of_a_word(run, flip):
         assert highest == (31 - text.index("1") if "1" in text else -1)
         assert lowest == (31 - text.rindex("1") if "1" in text else -1)
         assert back == int(text[::-1], 2)
+
+
+@kernel("uint32", "uint32", "uint32")
+def high_words(a, b, out):
+    """The upper halves of 64-bit products."""
+    for i in range(a.size):
+        out[i] = bits.multiply_high(a[i], b[i])
+
+
+@kernel("uint64", "uint64", "uint64")
+def high_long_words(a, b, out):
+    """The upper halves of 128-bit products."""
+    for i in range(a.size):
+        out[i] = bits.multiply_high(a[i], b[i])
+
+
+@pytest.mark.parametrize(("run", "dtype"), [(high_words, np.uint32), (high_long_words, np.uint64)])
+def test_high_half_of_a_product(run, dtype):
+    width = 8 * np.dtype(dtype).itemsize
+    edges = [0, 1, 2, 3, 1 << width // 2, (1 << width // 2) - 1, 1 << width - 1, (1 << width) - 1, 0xAAAAAAAA, 10]
+    a = np.array([x for x in edges for _ in edges], dtype)
+    b = np.array([y for _ in edges for y in edges], dtype)
+    out = np.zeros_like(a)
+    run[1, 1](a, b, out)
+    assert out.tolist() == [int(x) * int(y) >> width for x, y in zip(a, b)]

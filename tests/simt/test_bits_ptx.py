@@ -24,3 +24,12 @@ def test_words_stay_32_bits_wide(compile_ptx, run):
 def test_results_have_the_promised_type(function):
     for word in (numba.uint32, numba.uint64, numba.int32):
         assert str(result_type(lambda x: function(x), word)) == FUNCTIONS[function]
+
+
+def test_a_high_product_is_one_instruction(compile_ptx):
+    for dtype, bits_wide in (("uint32", 32), ("uint64", 64)):
+        run = test_bits.high_words if bits_wide == 32 else test_bits.high_long_words
+        ptx = compile_ptx(run, *[array_of(dtype)] * 3)
+        assert count(ptx, f"mul.hi.u{bits_wide}") == count(ptx, "mul.hi") >= 1
+        assert_register_only(ptx)
+        assert str(result_type(lambda x: bits.multiply_high(x, x), getattr(numba, dtype))) == dtype

@@ -8,7 +8,7 @@ from numba import cuda, from_dtype, typeof
 
 from tests.warp.matrix import FULL, SIMULATOR
 from warpkit.errors import Refused
-from warpkit.simt import lanes, memory, ops, types
+from warpkit.simt import bits, lanes, memory, ops, types
 
 REFUSED = {}
 BY_THE_COMPILER = {}  # what the floors above check themselves, on both machines
@@ -37,6 +37,16 @@ def array(name):
 @refused("float32 int32", "float32", "int64")
 def cast_a_float_to_an_integer(x, out):
     out[0] = types.cast_like(1, x[0])  # refused here
+
+
+@refused("uint32 uint64", "multiply_high", "uint32 and uint64")
+def multiply_words_of_two_widths(x, y):
+    x[0] = bits.multiply_high(x[0], y[0])  # refused here
+
+
+@refused("int32", "multiply_high", "int32 and int32")
+def multiply_signed_words(x):
+    x[0] = bits.multiply_high(x[0], x[0])  # refused here
 
 
 @refused("complex64 float32", "complex64", "float32")

@@ -1,9 +1,11 @@
-"""Bits of a 32-bit word, of a wider integer its low 32 bits; bodies are the meaning, as in lanes.py."""
+"""Bits of a word (of a wider integer its low 32), high halves of products; bodies are the meaning, as in lanes.py."""
 
 from .machine import SIMULATOR, operation
+from .refusals import refuse
 
 if SIMULATOR:
-    from .simulated import int32, uint32
+    from . import simulator
+    from .simulated import dtype_of, int32, kind_of_value, uint32
 
 
 @operation
@@ -28,6 +30,19 @@ def lowest_bit(mask):
 def reverse_bits(mask):
     """Return the uint32 `mask` with bit k at 31 − k."""
     return uint32(int(f"{_word(mask):032b}"[::-1], 2))
+
+
+@operation
+def multiply_high(a, b):
+    """Return the upper half of the product of two uint32 or of two uint64, in their type."""
+    if dtype_of(a) != dtype_of(b) or dtype_of(a).name not in ("uint32", "uint64"):
+        refuse_factors(kind_of_value(a).name, kind_of_value(b).name)
+    return simulator.scalar((int(a) * int(b)) >> (8 * dtype_of(a).itemsize), dtype_of(a))
+
+
+def refuse_factors(a: str, b: str):
+    """Refuse factors that have no one width: Numba's own integers are signed."""
+    refuse(f"multiply_high: the factors must be two uint32 or two uint64, not {a} and {b}; convert them first.")
 
 
 def _word(mask):

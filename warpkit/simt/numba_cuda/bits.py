@@ -2,9 +2,12 @@
 
 import numpy as np
 from numba import cuda
+from numba.cuda import libdevice
+from numba.cuda import types as nb
 from numba.cuda.extending import overload
 
 from .. import bits
+from .kinds import kind_of
 
 
 @overload(bits.popcount, target="cuda")
@@ -25,3 +28,13 @@ def _lower_lowest_bit(mask):
 @overload(bits.reverse_bits, target="cuda")
 def _lower_reverse_bits(mask):
     return lambda mask: np.uint32(cuda.brev(np.uint32(mask)))
+
+
+@overload(bits.multiply_high, target="cuda")
+def _lower_multiply_high(a, b):
+    types = nb.unliteral(a), nb.unliteral(b)
+    if types == (nb.uint32, nb.uint32):
+        return lambda a, b: np.uint32(libdevice.umulhi(a, b))
+    if types == (nb.uint64, nb.uint64):
+        return lambda a, b: np.uint64(libdevice.umul64hi(a, b))
+    bits.refuse_factors(*(kind_of(t).name for t in types))
