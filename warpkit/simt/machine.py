@@ -22,7 +22,8 @@ else:
     from .simulator import host as _host
 
 Kernel = _host.Kernel
-load, load_numba, occupancy = _host.load, _host.load_numba, _host.occupancy
+load, occupancy, shared_key = _host.load, _host.occupancy, _host.shared_key
+decorated, launch_by_numba = _host.decorated, _host.launch_by_numba
 array_payload, scalar_payload, tuple_payload = _host.array_payload, _host.scalar_payload, _host.tuple_payload
 context_key, current_device, device_count = _host.context_key, _host.current_device, _host.device_count
 device_of, ensure_context, properties = _host.device_of, _host.ensure_context, _host.properties

@@ -96,13 +96,14 @@ class Options:
 class Image:
     """A compiled kernel: code for one compute capability, and what a launch must know.
 
+    code: bytes that the driver loads; in the simulator the function itself.
     captured: which of `identity(function).arrays` follow the explicit arguments, in this order, as arguments.
     shared, local: bytes of static shared memory a block and of local memory a thread; spills: bytes of the latter that
     are spilled registers.  cooperative: every block must be resident (the kernel waits for its whole grid).
     name: the function's own, for messages.
     """
 
-    code: bytes = field(repr=False)
+    code: Any = field(repr=False)
     entry: str
     compute_capability: tuple[int, int]
     options: Options

@@ -6,7 +6,7 @@ block of memory with the addresses of its slots; a frame is used by one launch a
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from cuda.bindings import driver
@@ -15,6 +15,7 @@ from ...specs import Image
 from .arguments import SLOT
 from .calls import INVALID_CONTEXT, call, ensure_context, failure
 from .devices import current_device, properties
+from .streams import relaxed
 
 ATTRIBUTE = driver.CUfunction_attribute
 STATIC_SHARED_LIMIT = 48 * 1024  # what a block may have without asking
@@ -37,16 +38,14 @@ class Frame:
 class Kernel:
     """A compiled kernel, ready to launch in every context of its kind of device; safe from several threads."""
 
-    def __init__(self, image: Image | None, library: Any, handle: Any, keep: object = None) -> None:
+    def __init__(self, image: Image, library: Any, handle: Any) -> None:
         self.image = image
-        self._library, self._handle, self._keep = library, handle, keep
+        self._library, self._handle = library, handle
         self._function = driver.CUfunction(int(handle))
         self._frames: list[Frame] = []
         self._granted: dict[int, int] = {}
         self._lock = threading.Lock()
-        options = image.options if image else None
-        self._cluster = options.cluster if options else None
-        self._cooperative = bool(image and image.cooperative)
+        self._cluster, self._cooperative = image.options.cluster, image.cooperative
         self._plain = self._cluster is None and not self._cooperative
 
     def launch(
@@ -132,7 +131,7 @@ class Kernel:
 
     def _refusal(self, code: int, grid: Any, block: Any, shared: int) -> Exception:
         limits, threads = properties(), block[0] * block[1] * block[2]
-        name = self.image.name if self.image else "kernel"
+        name = self.image.name
         if threads > limits.max_threads_per_block:
             return ValueError(f"{name}: a block has at most {limits.max_threads_per_block} threads, not {threads}.")
         if threads > self.max_threads:
@@ -186,24 +185,25 @@ class Kernel:
         return self._attribute("MAX_THREADS_PER_BLOCK")
 
     def __del__(self) -> None:
-        if self._library is not None:
-            try:
-                driver.cuLibraryUnload(self._library)
-            except Exception:
-                pass  # the interpreter is going down, and the driver with it
+        try:
+            driver.cuLibraryUnload(self._library)
+        except Exception:
+            pass  # the interpreter is going down, and the driver with it
 
 
 def load(image: Image) -> Kernel:
-    """Load a compiled image."""
+    """Load a compiled image, now and not at its first launch: also where a stream is being captured."""
     ensure_context()
-    library = call(driver.cuLibraryLoadData, image.code, None, None, 0, None, None, 0)
-    return Kernel(image, library, call(driver.cuLibraryGetKernel, library, image.entry.encode()))
+    with relaxed():
+        library = call(driver.cuLibraryLoadData, image.code, None, None, 0, None, None, 0)
+        handle = call(driver.cuLibraryGetKernel, library, image.entry.encode())
+        call(driver.cuFuncLoad, call(driver.cuKernelGetFunction, handle))
+    return Kernel(image, library, handle)
 
 
-def load_numba(compiled: Any) -> Kernel:
-    """Return the kernel that numba compiled and loaded itself, for options that only its own dispatcher honours."""
-    function = compiled._codelibrary.get_cufunc()
-    return Kernel(None, None, function.handle, keep=(compiled, function))
+def shared_key(function: Any, key: Hashable) -> Hashable:
+    """Return what functions must have in common to share a kernel: what they are."""
+    return key
 
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:

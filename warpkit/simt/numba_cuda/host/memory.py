@@ -14,7 +14,7 @@ from cuda.bindings import driver
 from ...specs import c_strides
 from .calls import call
 from .devices import current_device, properties
-from .streams import is_capturing, stream_is_gone
+from .streams import is_capturing, relaxed, side_stream, stream_is_gone, stream_synchronize
 
 _limit: int | None = None
 _sizes: dict[int, int] = {}  # bytes of every live allocation
@@ -46,11 +46,18 @@ def limit_memory(nbytes: int | None) -> None:
 def allocate(nbytes: int, stream: int) -> int:
     """Return the address of `nbytes` of device memory, usable by work on `stream` from here on; 0 for none.
 
+    While `stream` is captured the memory is made beside the graph, at once: it is there in every replay.
     Errors: MemoryError in one sentence; then nothing has changed.
     """
     if not nbytes:
         return 0
-    while _late and not is_capturing(stream):
+    if is_capturing(stream):
+        with relaxed():
+            side = side_stream(current_device())
+            pointer = allocate(nbytes, side)
+            stream_synchronize(side)
+            return pointer
+    while _late:
         release(*_late.pop())
     _count(nbytes)
     try:

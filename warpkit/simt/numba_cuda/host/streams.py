@@ -1,5 +1,8 @@
 """Streams and events by their handles: 0 is the legacy default stream, 1 too, 2 the default stream of the thread."""
 
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cuda.bindings import driver
@@ -60,6 +63,23 @@ def capture_id(stream: int) -> int | None:
     if not is_capturing(stream):
         return None
     return int(call(driver.cuStreamGetCaptureInfo, stream)[1])
+
+
+@contextmanager
+def relaxed() -> Iterator[None]:
+    """Let this thread load kernels and allocate while a stream is captured: none of it becomes part of the graph."""
+    mode = driver.CUstreamCaptureMode
+    before = call(driver.cuThreadExchangeStreamCaptureMode, mode.CU_STREAM_CAPTURE_MODE_RELAXED)
+    try:
+        yield
+    finally:
+        call(driver.cuThreadExchangeStreamCaptureMode, before)
+
+
+@functools.cache
+def side_stream(device: int) -> int:
+    """Return the stream for the few things that must not wait for, nor be captured with, anybody's work."""
+    return stream_create()
 
 
 def event_create(timing: bool = False) -> int:

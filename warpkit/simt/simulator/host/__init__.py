@@ -1,13 +1,14 @@
 """The machine face in the simulator: a device pointer is a host address, and every call is done when it returns."""
 
+from .decorated import decorated, launch_by_numba
 from .kernels import (
     Kernel,
     array_payload,
     compile_image,
     load,
-    load_numba,
     occupancy,
     scalar_payload,
+    shared_key,
     tuple_payload,
 )
 from .memory import (

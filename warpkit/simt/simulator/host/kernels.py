@@ -1,29 +1,27 @@
 """Launching simulated kernels through the calls that launch real ones."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numba import cuda
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
-from ...specs import Options, ScalarSpec, Spec
+from ...specs import Image, Options, ScalarSpec, Spec
 from .memory import DEVICE, memory_at
 from .streams import _known
 
 Triple = tuple[int, int, int]
 
 
-class Simulated(NamedTuple):
-    """What stands for an image: the function itself."""
-
-    function: Any
-    options: Options
-
-
-def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Simulated:
+def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Image:
     """Return the function: the simulator runs it as it is, and reads captured arrays where they are."""
-    return Simulated(function, options)
+    return Image(function, function.__name__, DEVICE.compute_capability, options)
+
+
+def shared_key(function: Any, key: Hashable) -> Hashable:
+    """Return what functions must have in common to share a kernel: here it is the function itself that runs."""
+    return function
 
 
 class Kernel:
@@ -47,15 +45,9 @@ class Kernel:
         return lambda stream: self.launch(grid, block, shared, stream, payloads)
 
 
-def load(image: Simulated) -> Kernel:
+def load(image: Image) -> Kernel:
     """Return the kernel of a function."""
-    function = getattr(image.function, "fn", image.function)
-    return Kernel(cuda.jit(debug=image.options.debug)(function))
-
-
-def load_numba(compiled: Any) -> Kernel:
-    """Return a kernel that was decorated already."""
-    return Kernel(compiled)
+    return Kernel(cuda.jit(debug=image.options.debug)(image.code))
 
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:

@@ -1,0 +1,190 @@
+"""Launching a kernel at the cost of the driver's own call, once or again and again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from ..errors import Refused
+from ..simt import machine
+from ..simt.specs import Spec
+from .arrays import Argument, as_argument
+from .identity import Identity
+from .program import Program
+from .streams import as_stream
+
+Extent = int | tuple[int, ...]
+Triple = tuple[int, int, int]
+
+
+def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = None, shared: int = 0) -> None:
+    """Launch a kernel of yours on a stream, at a raw launch's cost: `kernel[grid, block, stream, shared](*args)`.
+
+    Called by: host code, from any thread; also while the stream is captured into a graph.
+    Args: kernel: decorated with `cuda.jit`, or a plain Python function of the same form.  grid, block: blocks and
+    threads, an int or a tuple of up to three.  args: device arrays (numba, CuPy, torch, JAX, anything with
+    `__cuda_array_interface__` or DLPack), numbers, tuples, records.  stream: any stream object or handle; None: the
+    current stream of the first argument's framework, else the legacy default stream.  shared: bytes of dynamic shared
+    memory, up to what the GPU has.
+    Order: after the work that the stream has; an empty grid launches nothing.
+    Cost: compiles once for each set of argument types, and again only when a global or captured value that the kernel
+    reads has changed. Captured arrays are read at every launch, not frozen; NumPy ones are uploaded each time.
+    Errors: Refused or ValueError for what cannot be an argument, a grid or a block; nothing is launched then.
+    """
+    columns_rows_layers, size = extent("grid", grid), extent("block", block)
+    arguments = arguments_of(args)
+    handle = as_stream(stream, arguments)
+    program = program_of(kernel)
+    if program is None:
+        machine.launch_by_numba(kernel, columns_rows_layers, size, shared, handle, args)
+        return
+    if 0 in columns_rows_layers:
+        return
+    compiled, known = program.compiled(tuple([argument.spec for argument in arguments]))
+    payloads = [argument.payload for argument in arguments]
+    if compiled.captured:
+        arguments = captured_arguments(known, compiled.captured, handle)
+        payloads += [argument.payload for argument in arguments]
+    compiled.kernel.launch(columns_rows_layers, size, shared, handle, payloads)
+
+
+class Prepared:
+    """A call with everything decided: calling it repeats the work, at the cost of a raw launch.
+
+    It keeps its arguments and outputs alive; keep it as long as work that it sent may run, and as long as a graph that
+    captured it.
+    """
+
+    __slots__ = ("_again", "_call", "_keep", "_stream", "result")
+
+    def __init__(
+        self,
+        call: Callable[[int], None],
+        stream: int,
+        keep: Any,
+        again: "Callable[[Mapping[str, Any]], Prepared]",
+        result: Any = None,
+    ) -> None:
+        self._call, self._stream, self._keep, self._again, self.result = call, stream, keep, again, result
+
+    def __call__(self, stream: Any = None) -> Any:
+        """Do it again, on `stream` (None: the one of the preparation); return the outputs of an array function."""
+        self._call(self._stream if stream is None else as_stream(stream, ()))
+        return self.result
+
+    def bind(self, **arguments: Any) -> "Prepared":
+        """Replace arguments by name with others of the same types and sizes; return this object."""
+        other = self._again(arguments)
+        self._call, self._keep, self.result = other._call, other._keep, other.result
+        return self
+
+
+def prepare(function: Any, *args: Any, **options: Any) -> Prepared:
+    """Decide a call once and return it as a `Prepared`, which repeats it.
+
+    Args: function: a kernel, followed by grid, block and its arguments as for `launch` (options: stream, shared); or an
+    array function or parallel form of warpkit, followed by its own arguments and options.
+    Returns: a `Prepared`; nothing has been launched.
+    Cost: compiles. A call of the result packs nothing, allocates nothing, never waits, and may be captured.
+    Errors: those of the call itself.
+    Example: `p = prepare(kernel, 8, 256, x, y); p(); p(stream); p.bind(x=other)()`
+    """
+    plan = getattr(function, "plan", None)
+    if plan is not None:
+        return plan(*args, **options)
+    if len(args) < 2:
+        raise Refused("prepare: a kernel is followed by grid, block and its arguments.")
+    return prepare_kernel(function, *args, **options)
+
+
+def prepare_kernel(
+    kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = None, shared: int = 0
+) -> Prepared:
+    """Return the `Prepared` of a kernel."""
+    whole, size = extent("grid", grid), extent("block", block)
+    arguments = arguments_of(args)
+    handle = as_stream(stream, arguments)
+    program = program_of(kernel)
+    if program is None:
+        raise Refused(
+            f"prepare: {kernel_name(kernel)} has options of cuda.jit that need numba's own launch: call launch() each time."
+        )
+    names = list(signature(program.function).parameters)
+
+    def again(replaced: Mapping[str, Any]) -> Prepared:
+        unknown = sorted(set(replaced) - set(names))
+        if unknown:
+            raise Refused(f"bind: {program.function.__name__} has no argument {unknown[0]!r}, only {', '.join(names)}.")
+        given = [replaced.get(name, arg) for name, arg in zip(names, args)]
+        new = arguments_of(given)
+        for name, was, now in zip(names, arguments, new):
+            same_spec("bind", name, was.spec, now.spec)
+        return prepare_kernel(kernel, grid, block, *given, stream=handle, shared=shared)
+
+    compiled, known = program.compiled(tuple(argument.spec for argument in arguments))
+    captured = captured_arguments(known, compiled.captured, handle)
+    payloads = [argument.payload for argument in (*arguments, *captured)]
+    if 0 in whole:
+        return Prepared(lambda stream: None, handle, args, again)
+    call = compiled.kernel.bind(whole, size, shared, payloads)
+    return Prepared(call, handle, (args, arguments, captured, compiled), again)
+
+
+def same_spec(operation: str, name: str, was: Spec, now: Spec) -> None:
+    """Refuse an argument of another type than the one that a call was prepared for."""
+    if was is not now:
+        raise Refused(f"{operation}: {name} was prepared as {was}, and cannot be {now}: prepare another call.")
+
+
+def arguments_of(args: Sequence[Any]) -> list[Argument]:
+    """Return what a launch needs of each argument."""
+    return [as_argument(arg, index) for index, arg in enumerate(args)]
+
+
+def captured_arguments(known: Identity, which: Sequence[int], stream: int) -> list[Argument]:
+    """Return the captured arrays that a kernel takes after its explicit arguments; NumPy ones as fresh copies."""
+    return [as_argument(on_device(known.arrays[index], stream), "a captured array") for index in which]
+
+
+def on_device(array: Any, stream: int) -> Any:
+    """Return a device array as it is, a NumPy array as a copy that is there for work on `stream`."""
+    if not isinstance(array, np.ndarray):
+        return array
+    source = np.ascontiguousarray(array)
+    target = machine.device_array(source.shape, source.dtype, stream)
+    machine.copy_from_host(as_argument(target, "a captured array").pointer, source.ctypes.data, source.nbytes, stream)
+    return target
+
+
+def program_of(kernel: Any) -> Program | None:
+    """Return the program of a kernel, one for each kernel object; None for one that only numba can launch."""
+    try:
+        return kernel._warpkit_program
+    except AttributeError:
+        pass
+    if not callable(kernel):
+        raise Refused(f"launch: a kernel is a function decorated with cuda.jit, not a {type(kernel).__name__}.")
+    function, options = machine.decorated(kernel)
+    program = None if options is None else Program(function, options)
+    kernel._warpkit_program = program
+    return program
+
+
+def kernel_name(kernel: Any) -> str:
+    """Return a kernel's name for messages."""
+    return getattr(kernel, "__name__", type(kernel).__name__)
+
+
+def extent(what: str, given: Extent) -> Triple:
+    """Return a grid or a block as three ints."""
+    if type(given) is int and given >= 0:
+        return given, 1, 1
+    sizes = given if isinstance(given, tuple) else (given,)
+    try:
+        whole = [int(size.__index__()) for size in sizes]
+    except (AttributeError, TypeError):
+        raise Refused(f"launch: {what} is an int or a tuple of up to three, not {given!r}.") from None
+    if not 1 <= len(whole) <= 3 or any(size < 0 for size in whole) or (what == "block" and 0 in whole):
+        raise ValueError(f"launch: {what} is an int or a tuple of up to three, none negative, not {given!r}.")
+    return tuple([*whole, 1, 1][:3])  # type: ignore[return-value]
