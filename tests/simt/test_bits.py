@@ -65,3 +65,20 @@ def test_high_half_of_a_product(run, dtype):
     out = np.zeros_like(a)
     run[1, 1](a, b, out)
     assert out.tolist() == [int(x) * int(y) >> width for x, y in zip(a, b)]
+
+
+@kernel("uint32", "uint32", "uint64", "uint64")
+def shifted(x, out, long, long_out):
+    """Shift by every number of places below the width."""
+    for i in range(x.size):
+        out[i] = bits.shift_right(x[0], i)
+    for i in range(long.size):
+        long_out[i] = bits.shift_right(long[0], i)
+
+
+def test_shifting_right_fills_with_zeros():
+    x, long = np.full(32, 0x9ABCDEF1, np.uint32), np.full(64, 0x9ABCDEF123456789, np.uint64)
+    out, long_out = np.zeros_like(x), np.zeros_like(long)
+    shifted[1, 1](x, out, long, long_out)
+    assert out.tolist() == [0x9ABCDEF1 >> k for k in range(32)]
+    assert long_out.tolist() == [0x9ABCDEF123456789 >> k for k in range(64)]

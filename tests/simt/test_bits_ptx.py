@@ -33,3 +33,13 @@ def test_a_high_product_is_one_instruction(compile_ptx):
         assert count(ptx, f"mul.hi.u{bits_wide}") == count(ptx, "mul.hi") >= 1
         assert_register_only(ptx)
         assert str(result_type(lambda x: bits.multiply_high(x, x), getattr(numba, dtype))) == dtype
+
+
+def test_a_word_is_shifted_in_its_own_width(compile_ptx):
+    def run(x, places, out):
+        out[0] = bits.shift_right(x[0], places[0])
+
+    ptx = compile_ptx(run, *[array_of("uint32")] * 3)
+    assert (count(ptx, "shr.u32"), count(ptx, "shr.u64")) == (1, 0)
+    for dtype in (numba.uint32, numba.uint64):
+        assert result_type(lambda x: bits.shift_right(x, 3), dtype) == dtype

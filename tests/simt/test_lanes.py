@@ -60,6 +60,20 @@ def test_blocks_are_numbered_x_first_in_every_grid_shape(grid):
     assert (size == blocks).all()
 
 
+@kernel("int32")
+def along_x(out):
+    """Each thread of block (1, 1, 1) writes the three numbers at its own place, found without the waist."""
+    me = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    if cuda.blockIdx.x == 1 and cuda.blockIdx.y == 1 and cuda.blockIdx.z == 1:
+        out[3 * me], out[3 * me + 1], out[3 * me + 2] = lanes.thread_x(), lanes.block_x(), lanes.grid_x()
+
+
+def test_numbers_along_x_leave_y_and_z_out():
+    out = np.full((4 * 3 * 2, 3), -1, np.int32)
+    along_x[(3, 2, 2), (4, 3, 2)](out.reshape(-1))
+    assert out.tolist() == [[thread % 4, 1, 3] for thread in range(24)]
+
+
 @kernel("int32", "uint32")
 def groups_of(widths, out):
     """Write the group of every width."""

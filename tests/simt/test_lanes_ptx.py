@@ -1,5 +1,7 @@
 """What talking between lanes costs: one instruction a word, nothing in memory, no call."""
 
+import re
+
 import numba
 import pytest
 from numba import cuda
@@ -72,6 +74,16 @@ def test_who_am_i_reads_registers_only(compile_ptx):
     assert_register_only(ptx)
 
 
+def flat(out):
+    """Who am I in a flat launch."""
+    out[lanes.thread_x()] = lanes.block_x() + lanes.grid_x()
+
+
+def test_a_flat_position_is_one_register_each(compile_ptx):
+    ptx = compile_ptx(flat, I32)
+    assert sorted(re.findall(r"%(\w*tid\w*\.\w|\w*ctaid\.\w)", ptx)) == ["ctaid.x", "nctaid.x", "tid.x"]
+
+
 @pytest.mark.parametrize(
     ("operation", "name", "function"),
     [
@@ -80,6 +92,9 @@ def test_who_am_i_reads_registers_only(compile_ptx):
         ("block_size", "int32", lambda x: lanes.block_size()),
         ("block_index", "int64", lambda x: lanes.block_index()),
         ("grid_size", "int64", lambda x: lanes.grid_size()),
+        ("thread_x", "int32", lambda x: lanes.thread_x()),
+        ("block_x", "int32", lambda x: lanes.block_x()),
+        ("grid_x", "int32", lambda x: lanes.grid_x()),
         ("lanes_below", "uint32", lambda x: lanes.lanes_below()),
         ("group_lanes", "uint32", lambda x: lanes.group_lanes(4)),
         ("as_mask", "uint32", lambda x: lanes.as_mask(x)),

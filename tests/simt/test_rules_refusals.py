@@ -49,6 +49,11 @@ def multiply_signed_words(x):
     x[0] = bits.multiply_high(x[0], x[0])  # refused here
 
 
+@refused("int64", "shift_right", "int64")
+def shift_a_signed_word(x):
+    x[0] = bits.shift_right(x[0], 3)  # refused here
+
+
 @refused("complex64 float32", "complex64", "float32")
 def cast_a_complex_to_a_float(x, y):
     y[0] = types.cast_like(y[0], x[0])  # refused here

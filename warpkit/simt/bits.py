@@ -40,6 +40,19 @@ def multiply_high(a, b):
     return simulator.scalar((int(a) * int(b)) >> (8 * dtype_of(a).itemsize), dtype_of(a))
 
 
+@operation
+def shift_right(word, places):
+    """Return a uint32 or uint64 shifted right by fewer `places` than it has bits, in its type: `>>` of Numba widens."""
+    if dtype_of(word).name not in ("uint32", "uint64"):
+        refuse_shift(kind_of_value(word).name)
+    return simulator.scalar(int(word) >> int(places), dtype_of(word))
+
+
+def refuse_shift(found: str):
+    """Refuse to shift what has a sign."""
+    refuse(f"shift_right: the word must be a uint32 or a uint64, not {found}; convert it first.")
+
+
 def refuse_factors(a: str, b: str):
     """Refuse factors that have no one width: Numba's own integers are signed."""
     refuse(f"multiply_high: the factors must be two uint32 or two uint64, not {a} and {b}; convert them first.")

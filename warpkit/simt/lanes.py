@@ -48,6 +48,24 @@ def grid_size():
 
 
 @operation
+def thread_x():
+    """Return this thread's index in its block along x, int32: all of it in a flat block, in one register."""
+    return int32(simulator.thread().thread_idx.x)
+
+
+@operation
+def block_x():
+    """Return this block's index in its grid along x, int32: all of it in a flat grid, in one register."""
+    return int32(simulator.thread().block_idx.x)
+
+
+@operation
+def grid_x():
+    """Return how many blocks this grid has along x, int32: all of them in a flat grid, in one register."""
+    return int32(simulator.thread().grid_dim.x)
+
+
+@operation
 def lanes_below():
     """Return the uint32 mask of the lanes lower than this one."""
     return uint32((1 << simulator.thread().lane) - 1)

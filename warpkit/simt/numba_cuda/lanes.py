@@ -80,6 +80,21 @@ def _lower_grid_size():
     return lambda: np.int64(cuda.gridDim.x) * np.int64(cuda.gridDim.y) * np.int64(cuda.gridDim.z)
 
 
+@overload(lanes.thread_x, target="cuda")
+def _lower_thread_x():
+    return lambda: np.int32(cuda.threadIdx.x)
+
+
+@overload(lanes.block_x, target="cuda")
+def _lower_block_x():
+    return lambda: np.int32(cuda.blockIdx.x)
+
+
+@overload(lanes.grid_x, target="cuda")
+def _lower_grid_x():
+    return lambda: np.int32(cuda.gridDim.x)
+
+
 @intrinsic
 def _group_lanes(typing_context, width):
     def generate(context, builder, sig, args):
