@@ -108,7 +108,7 @@ def prepare_kernel(
     program = program_of(kernel)
     if program is None:
         raise Refused(
-            f"prepare: {kernel_name(kernel)} has options of cuda.jit that need numba's own launch: call launch() each time."
+            f"prepare: {kernel_name(kernel)} has options of cuda.jit that need numba's own launch: use launch()."
         )
     names = list(signature(program.function).parameters)
 

@@ -22,7 +22,9 @@ else:
     from .simulator import host as _host
 
 Kernel = _host.Kernel
-load, occupancy, shared_key = _host.load, _host.occupancy, _host.shared_key
+compile_image, shared_key = _host.compile_image, _host.shared_key
+load, occupancy = _host.load, _host.occupancy
+Graph, fits_graph, run = _host.Graph, _host.fits_graph, _host.run
 decorated, launch_by_numba = _host.decorated, _host.launch_by_numba
 array_payload, scalar_payload, tuple_payload = _host.array_payload, _host.scalar_payload, _host.tuple_payload
 context_key, current_device, device_count = _host.context_key, _host.current_device, _host.device_count

@@ -6,7 +6,8 @@ Everything is int handles and tuples; numba's objects do not leave this folder.
 from .arguments import array_payload, scalar_payload, tuple_payload
 from .decorated import decorated, launch_by_numba
 from .devices import context_key, current_device, device_count, device_of, ensure_context, properties
-from .kernels import Kernel, load, occupancy, shared_key
+from .graphs import Graph, fits_graph, run
+from .kernels import Kernel, compile_image, load, occupancy, shared_key
 from .memory import (
     allocate,
     copy,

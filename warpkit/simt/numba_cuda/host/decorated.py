@@ -33,7 +33,7 @@ def decorated(kernel: Any) -> tuple[Any, Options | None]:
     given = kernel.targetoptions
     name = kernel.py_func.__name__
     if given.get("device"):
-        raise Refused(f"launch: {name} is a device function; decorate the kernel with cuda.jit, without device=True.")
+        raise Refused(f"launch: {name} is a device function; decorate a kernel with cuda.jit, without device=True.")
     if any(given.get(option, values[0]) not in values for option, values in ORDINARY.items()):
         return kernel.py_func, None
     bounds = given.get("launch_bounds")

@@ -11,7 +11,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from ...specs import Image
+from ...specs import Image, Options, Spec
 from .arguments import SLOT
 from .calls import INVALID_CONTEXT, call, ensure_context, failure
 from .devices import current_device, properties
@@ -41,12 +41,12 @@ class Kernel:
     def __init__(self, image: Image, library: Any, handle: Any) -> None:
         self.image = image
         self._library, self._handle = library, handle
-        self._function = driver.CUfunction(int(handle))
+        self.function = driver.CUfunction(int(handle))
         self._frames: list[Frame] = []
         self._granted: dict[int, int] = {}
         self._lock = threading.Lock()
         self._cluster, self._cooperative = image.options.cluster, image.cooperative
-        self._plain = self._cluster is None and not self._cooperative
+        self.plain = self._cluster is None and not self._cooperative
 
     def launch(
         self,
@@ -64,9 +64,9 @@ class Kernel:
             frame = Frame(len(block_of_parameters))
         frame.view[:] = block_of_parameters
         if shared:
-            self._grant(shared)
-        if self._plain:
-            result = _launch(self._function, *grid, *block, shared, stream, frame.address, 0)
+            self.grant(shared)
+        if self.plain:
+            result = _launch(self.function, *grid, *block, shared, stream, frame.address, 0)
         else:
             result = self._launch_extended(grid, block, shared, stream, frame.address)
         if result[0]:
@@ -81,12 +81,12 @@ class Kernel:
         frame = Frame(len(block_of_parameters))
         frame.view[:] = block_of_parameters
         if shared:
-            self._grant(shared)
-        if not self._plain:
+            self.grant(shared)
+        if not self.plain:
             return lambda stream: self._checked(
                 self._launch_extended(grid, block, shared, stream, frame.address), grid, block, shared, stream, frame
             )
-        function, address = self._function, frame.address
+        function, address = self.function, frame.address
         columns, rows, layers = grid
         x, y, z = block
 
@@ -115,7 +115,7 @@ class Kernel:
             attribute.value.cooperative = 1
             attributes.append(attribute)
         config.attrs, config.numAttrs = attributes, len(attributes)
-        return driver.cuLaunchKernelEx(config, self._function, address, 0)
+        return driver.cuLaunchKernelEx(config, self.function, address, 0)
 
     def _checked(self, result: Any, *launch: Any) -> None:
         if result[0]:
@@ -149,7 +149,7 @@ class Kernel:
             )
         return failure(code, f"launch of {name}")
 
-    def _grant(self, shared: int) -> None:
+    def grant(self, shared: int) -> None:
         """Allow `shared` bytes of dynamic shared memory on this device; above 48 KB the driver wants to be asked."""
         if shared + self.shared_bytes <= STATIC_SHARED_LIMIT:
             return
@@ -191,6 +191,13 @@ class Kernel:
             pass  # the interpreter is going down, and the driver with it
 
 
+def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Image:
+    """Compile a kernel function for arguments of these types and the current device."""
+    from ..compiler import compile_image as compiled  # the compiler is dear to import, and many kernels come from disk
+
+    return compiled(function, specs, options)
+
+
 def load(image: Image) -> Kernel:
     """Load a compiled image, now and not at its first launch: also where a stream is being captured."""
     ensure_context()
@@ -208,4 +215,4 @@ def shared_key(function: Any, key: Hashable) -> Hashable:
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:
     """Return how many blocks of `threads` threads and `shared` dynamic bytes a multiprocessor holds at once."""
-    return int(call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, kernel._function, threads, shared))
+    return int(call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, kernel.function, threads, shared))

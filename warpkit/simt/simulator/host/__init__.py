@@ -1,6 +1,7 @@
 """The machine face in the simulator: a device pointer is a host address, and every call is done when it returns."""
 
 from .decorated import decorated, launch_by_numba
+from .graphs import Graph, fits_graph, run
 from .kernels import (
     Kernel,
     array_payload,

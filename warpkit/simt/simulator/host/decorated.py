@@ -14,7 +14,7 @@ def decorated(kernel: Any) -> tuple[Any, Options | None]:
         return kernel, Options()
     if kernel._device:
         raise Refused(
-            f"launch: {kernel.fn.__name__} is a device function; decorate the kernel with cuda.jit, without device=True."
+            f"launch: {kernel.fn.__name__} is a device function; decorate a kernel with cuda.jit, without device=True."
         )
     return (kernel.fn, None) if kernel.extensions else (kernel.fn, Options(debug=bool(kernel._debug)))
 

@@ -35,6 +35,9 @@ class Kernel:
     def launch(self, grid: Triple, block: Triple, shared: int, stream: int, payloads: Sequence[Any]) -> None:
         """Run the whole grid."""
         _known(stream)
+        if block[0] * block[1] * block[2] > self.max_threads:
+            threads = block[0] * block[1] * block[2]
+            raise ValueError(f"a block has at most {self.max_threads} threads, not {threads}.")
         for what, given, most in (("grid", grid, DEVICE.max_grid), ("block", block, DEVICE.max_block)):
             if any(extent > limit for extent, limit in zip(given, most)):
                 raise ValueError(f"a {what} has at most {most} on its axes, not {tuple(given)}.")

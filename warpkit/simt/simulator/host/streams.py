@@ -13,9 +13,7 @@ _events: dict[int, float | None] = {}  # when it was recorded; None: never
 
 def _known(stream: int) -> int:
     if stream not in DEFAULT_STREAMS and stream not in _streams:
-        raise Refused(
-            f"stream {stream:#x} does not exist (any more): keep its object while work is sent to it."
-        )
+        raise Refused(f"stream {stream:#x} does not exist (any more): keep its object while work is sent to it.")
     return stream
 
 

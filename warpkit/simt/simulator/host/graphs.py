@@ -1,0 +1,37 @@
+"""A list of steps in the simulator: it is done step by step."""
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...steps import CopyStep, KernelStep, Step
+
+
+def fits_graph(step: Step) -> bool:
+    """Return True."""
+    return True
+
+
+class Graph:
+    """The steps of one list."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._topology = [step.topology for step in steps]
+
+    def launch(self, steps: Sequence[Step], stream: int) -> None:
+        """Do `steps`, which have the topology of those that the graph was built for."""
+        assert [step.topology for step in steps] == self._topology
+        for step in steps:
+            run(step, stream)
+
+
+def run(step: Step, stream: int) -> None:
+    """Do one step."""
+    if isinstance(step, KernelStep):
+        step.kernel.launch(step.grid, step.block, step.shared, stream, step.payloads)
+    elif isinstance(step, CopyStep):
+        ctypes.memmove(step.target, step.source, step.nbytes)
+    else:
+        pattern = np.full(step.items, step.value, f"u{step.itemsize}")
+        ctypes.memmove(step.target, pattern.ctypes.data, pattern.nbytes)
