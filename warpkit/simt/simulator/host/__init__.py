@@ -1,5 +1,6 @@
 """The machine face in the simulator: a device pointer is a host address, and every call is done when it returns."""
 
+from .arrays import array_packer, read_device_array
 from .decorated import decorated, launch_by_numba
 from .graphs import Graph, fits_graph, run
 from .kernels import (
