@@ -1,6 +1,7 @@
 """Launching a kernel at the cost of the driver's own call, once or again and again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from ..errors import Refused
 from ..simt import machine
 from ..simt.specs import Spec
+from ..simt.steps import KernelStep, Step
 from .arrays import Argument, as_argument
 from .identity import Identity
 from .program import Program
@@ -56,28 +58,47 @@ class Prepared:
     captured it.
     """
 
-    __slots__ = ("_again", "_call", "_keep", "_stream", "result")
+    __slots__ = ("_again", "_call", "keep", "result", "steps", "stream")
 
     def __init__(
         self,
-        call: Callable[[int], None],
+        steps: Sequence[Step],
         stream: int,
         keep: Any,
         again: "Callable[[Mapping[str, Any]], Prepared]",
         result: Any = None,
     ) -> None:
-        self._call, self._stream, self._keep, self._again, self.result = call, stream, keep, again, result
+        self.steps, self.stream, self.keep, self._again, self.result = tuple(steps), stream, keep, again, result
+        self._call = called(self.steps)
 
     def __call__(self, stream: Any = None) -> Any:
         """Do it again, on `stream` (None: the one of the preparation); return the outputs of an array function."""
-        self._call(self._stream if stream is None else as_stream(stream, ()))
+        self._call(self.stream if stream is None else as_stream(stream, ()))
         return self.result
 
     def bind(self, **arguments: Any) -> "Prepared":
-        """Replace arguments by name with others of the same types and sizes; return this object."""
+        """Replace arguments by name with others of the same types; return this object."""
         other = self._again(arguments)
-        self._call, self._keep, self.result = other._call, other._keep, other.result
+        self.steps, self._call, self.keep, self.result = other.steps, other._call, other.keep, other.result
         return self
+
+
+def called(steps: Sequence[Step]) -> Callable[[int], None]:
+    """Return a function of the stream that does the steps in order."""
+    bound = [
+        step.kernel.bind(step.grid, step.block, step.shared, step.payloads)
+        if isinstance(step, KernelStep)
+        else partial(machine.run, step)
+        for step in steps
+    ]
+    if len(bound) == 1:
+        return bound[0]
+
+    def call(stream: int) -> None:
+        for each in bound:
+            each(stream)
+
+    return call
 
 
 def prepare(function: Any, *args: Any, **options: Any) -> Prepared:
@@ -125,10 +146,8 @@ def prepare_kernel(
     compiled, known = program.compiled(tuple(argument.spec for argument in arguments))
     captured = captured_arguments(known, compiled.captured, handle)
     payloads = [argument.payload for argument in (*arguments, *captured)]
-    if 0 in whole:
-        return Prepared(lambda stream: None, handle, args, again)
-    call = compiled.kernel.bind(whole, size, shared, payloads)
-    return Prepared(call, handle, (args, arguments, captured, compiled), again)
+    steps = [] if 0 in whole else [KernelStep(compiled.kernel, whole, size, shared, payloads)]
+    return Prepared(steps, handle, (args, arguments, captured), again)
 
 
 def same_spec(operation: str, name: str, was: Spec, now: Spec) -> None:

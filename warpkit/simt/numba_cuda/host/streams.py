@@ -10,7 +10,7 @@ from cuda.bindings import driver
 from .calls import call, failure
 
 DEFAULT_STREAMS = (0, 1, 2)
-NOT_READY, NO_TIMING = 600, 2
+NOT_READY, NO_TIMING, SLEEPING = 600, 2, 1
 _capture_status = driver.cuStreamIsCapturing
 _gone: set[int] = set()
 
@@ -82,9 +82,9 @@ def side_stream(device: int) -> int:
     return stream_create()
 
 
-def event_create(timing: bool = False) -> int:
-    """Return a new event."""
-    return int(call(driver.cuEventCreate, 0 if timing else NO_TIMING))
+def event_create(timing: bool = False, blocking: bool = False) -> int:
+    """Return a new event; who waits for a `blocking` one sleeps, instead of asking again and again."""
+    return int(call(driver.cuEventCreate, (0 if timing else NO_TIMING) | (SLEEPING if blocking else 0)))
 
 
 def event_destroy(event: int) -> None:

@@ -53,7 +53,7 @@ def capture_id(stream: int) -> int | None:
     return None
 
 
-def event_create(timing: bool = False) -> int:
+def event_create(timing: bool = False, blocking: bool = False) -> int:
     """Return a new event."""
     event = next(_numbers)
     _events[event] = None

@@ -1,0 +1,163 @@
+"""What happens on the host when the work of a stream is done: callbacks, in order, on a thread of the stream's own.
+
+The thread waits for an event at a time, so that no Python ever runs on a thread of the driver (which would deadlock
+against whoever holds the interpreter's lock inside a call of the driver), and so that a slow callback keeps nothing from
+the GPU. What work uses is kept alive by the same queue.
+"""
+
+import atexit
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from ..errors import Refused
+from ..simt import machine
+
+Callback = Callable[[], Any]
+KEPT = 8  # entries without callbacks that wait before finished ones are let go
+IDLE_SECONDS = 1.0  # after which the thread ends; the next callback starts another
+
+
+class Entry(NamedTuple):
+    """Work that an event stands for, what then is called, and what must live until then."""
+
+    event: int
+    callbacks: Sequence[Callback]
+    keep: Any
+
+
+class Completions:
+    """The queue of one stream."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._process = os.getpid()
+        self._waiting: deque[Entry] = deque()
+        self._asked = self._done = 0
+        self._changed = threading.Condition()
+        self._worker: threading.Thread | None = None
+        self._errors: list[BaseException] = []
+        self._events: list[int] = []  # to be used again
+        _all.add(self)
+
+    def after(self, callbacks: Sequence[Callback], keep: Any = None) -> None:
+        """Call `callbacks` when the work that the stream has so far is done; keep `keep` alive until then.
+
+        Order: that of the calls of this function, also when callbacks are slow.
+        """
+        self._refuse_after_fork()
+        with self._changed:
+            event = self._events.pop() if self._events else machine.event_create(blocking=True)
+            machine.event_record(event, self._stream)
+            self._waiting.append(Entry(event, tuple(callbacks), keep))
+            self._asked += 1
+            if callbacks and self._worker is None:
+                name = f"warpkit callbacks {self._stream:#x}"
+                self._worker = threading.Thread(target=self._work, name=name, daemon=True)
+                self._worker.start()
+            elif self._worker is not None:
+                self._changed.notify_all()
+            elif len(self._waiting) > KEPT:
+                self._let_go()
+
+    def wait(self) -> None:
+        """Wait for the stream, and for everything that was to be called after its work; raise the first error of it.
+
+        Errors: the first exception of a callback since the last wait (the others are its notes); Refused in a callback
+        of this very stream, which would wait for itself.
+        """
+        self._refuse_after_fork()
+        if threading.current_thread() is self._worker:
+            raise Refused("synchronize: a callback cannot wait for its own stream: submit to another one, or return.")
+        machine.stream_synchronize(self._stream)
+        with self._changed:
+            asked = self._asked
+            if self._worker is None:
+                self._let_go()
+            else:
+                self._changed.wait_for(lambda: self._done >= asked)
+        self._raise()
+
+    def future(self) -> "Future[None]":
+        """Return a future that is done when the work and the callbacks that the stream has so far are."""
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+
+        def resolve() -> None:
+            try:
+                self._raise()
+                future.set_result(None)
+            except BaseException as error:
+                future.set_exception(error)
+
+        self.after([resolve])
+        return future
+
+    def __del__(self) -> None:
+        for event in self.__dict__.get("_events", ()):
+            try:
+                machine.event_destroy(event)
+            except Exception:
+                pass  # the interpreter is going down, and the driver with it
+
+    def _raise(self) -> None:
+        with self._changed:
+            errors, self._errors = self._errors, []
+        for other in errors[1:]:
+            errors[0].add_note(f"after it, another callback failed: {type(other).__name__}: {other}")
+        if errors:
+            raise errors[0]
+
+    def _refuse_after_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this stream was made before the process was forked, and does not work after it: make streams in the "
+                'process that uses them, and start processes by "spawn".'
+            )
+
+    def _let_go(self) -> None:
+        """Forget what is done, oldest first, where no thread does."""
+        while self._waiting and machine.event_query(self._waiting[0].event):
+            self._events.append(self._waiting.popleft().event)
+            self._done += 1
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._changed.wait_for(lambda: self._waiting, IDLE_SECONDS):
+                    self._worker = None
+                    return
+                entry = self._waiting.popleft()
+            self._finish(entry)
+            del entry  # and with it what it kept alive, before anybody hears that it is done
+            with self._changed:
+                self._done += 1
+                self._changed.notify_all()
+
+    def _finish(self, entry: Entry) -> None:
+        try:
+            machine.event_synchronize(entry.event)
+            self._events.append(entry.event)
+        except Exception as error:  # a kernel failed: callbacks must not take what is there for a result
+            self._errors.append(error)
+            return
+        for callback in entry.callbacks:
+            try:
+                callback()
+            except BaseException as error:
+                self._errors.append(error)
+
+
+_all: "weakref.WeakSet[Completions]" = weakref.WeakSet()
+
+
+@atexit.register
+def _drain() -> None:
+    """Let callbacks finish before the interpreter goes; an error that nobody waited for is shown, not lost."""
+    for completions in list(_all):
+        if completions._process == os.getpid() and completions._asked > completions._done:
+            completions.wait()
