@@ -24,6 +24,12 @@ class ArraySpec:
     readonly: bool
     aligned: int
 
+    @property
+    def digest(self) -> str:
+        """The same text in every process."""
+        order, access = "C" if self.contiguous else "A", "read" if self.readonly else "write"
+        return f"array({self.dtype!r},{self.ndim},{order},{access},{self.aligned})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return array_spec, (self.dtype, self.ndim, self.contiguous, self.readonly, self.aligned)
 
@@ -34,6 +40,11 @@ class ScalarSpec:
 
     dtype: np.dtype[Any]
 
+    @property
+    def digest(self) -> str:
+        """The same text in every process."""
+        return f"scalar({self.dtype!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return scalar_spec, (self.dtype,)
 
@@ -43,6 +54,11 @@ class TupleSpec:
     """A tuple of arguments, passed as its parts."""
 
     parts: "tuple[Spec, ...]"
+
+    @property
+    def digest(self) -> str:
+        """The same text in every process."""
+        return f"tuple({','.join(part.digest for part in self.parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple_spec, (self.parts,)

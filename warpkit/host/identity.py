@@ -1,0 +1,5 @@
+"""What a function is, for caches of compiled code: see simt/identity.py, which the compiler shares."""
+
+from ..simt.identity import Identity, identity
+
+__all__ = ["Identity", "identity"]
