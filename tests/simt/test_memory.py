@@ -32,6 +32,27 @@ def test_n04_two_shared_arrays_on_one_line_are_two():
     assert (out == 999 * x[::-1]).all()
 
 
+@kernel("int32", "float64")
+def carved(x, out):
+    """Two arrays of the launch's own memory, one behind the other, and a third over both."""
+    i = cuda.threadIdx.x
+    left = memory.dynamic_shared(32, np.int32, 0)
+    right = memory.dynamic_shared(32, np.float64, 128)
+    left[i] = x[i]
+    right[i] = 0.5 * x[i]
+    sync.barrier()
+    both = memory.dynamic_shared(x.size + 64, np.int32, 0)
+    out[i] = both[31 - i] + right[31 - i] + (0 if both[2 * i + 33] == 0 else 1000)
+
+
+def test_dynamic_shared_memory_is_carved_by_bytes():
+    x, out = np.zeros(32, np.int32), np.zeros(32)
+    x[:] = 2 * np.arange(32)
+    carved[1, 32, 0, 384](x, out)
+    high = (0.5 * x).view(np.int32)[1::2] != 0
+    assert (out == 1.5 * x[::-1] + 1000 * high).all()
+
+
 @device
 def reversed_as_floats(value, i):
     """A helper with memory of its own, float32."""

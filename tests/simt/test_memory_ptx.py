@@ -47,6 +47,12 @@ def test_n04_every_shared_array_is_a_symbol_of_its_size(compile_ptx):
     assert_register_only(ptx)
 
 
+def test_dynamic_shared_memory_has_one_symbol_without_a_size(compile_ptx):
+    ptx = compile_ptx(*registered("carved"))
+    assert shared(ptx) == {}
+    assert ptx.count(".extern .shared .align 128 .b8 _warpkit_dynamic_shared[];") == 1
+
+
 @pytest.mark.parametrize("name", ["bool", "int8", "float16", "complex128", "rec3", "rec12_aligned", "rec16"])
 def test_shared_memory_of_every_item_size(compile_ptx, name):
     dtype = VALUES[name]

@@ -26,6 +26,16 @@ def shared_array(shape, dtype):
 
 
 @operation
+def dynamic_shared(size, dtype, offset):
+    """Return `size` items of the block's dynamic shared memory, whose bytes the launch gives, from byte `offset` on.
+
+    Called by: all threads of a kernel that is launched with so much of it.  Args: dtype: as of `shared_array`.
+    offset: a multiple of 16.  The memory is one and not initialised; what overlaps is the same memory.
+    """
+    return simulator.dynamic_shared(dtype, int(offset), int(size))
+
+
+@operation
 def local_array(shape, dtype):
     """Return an array of this thread, not initialised.
 

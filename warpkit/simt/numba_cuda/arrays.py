@@ -18,6 +18,7 @@ from .values import movable
 from .words import I32, word_count
 
 SHARED = 3  # NVVM's number of the address space
+DYNAMIC = "_warpkit_dynamic_shared"
 _numbers = itertools.count()
 
 
@@ -90,6 +91,28 @@ def allocate_local(context, builder, element, count):
     return slot
 
 
+def _dynamic_shared(typing_context, size, dtype, offset):
+    element = _element_type("dynamic_shared", dtype)
+    result = types.Array(element, 1, "C")
+
+    def generate(context, builder, sig, args):
+        block = ir.ArrayType(ir.IntType(8), 0)
+        symbol = builder.module.globals.get(DYNAMIC)
+        if symbol is None:  # all of a kernel's modules mean the same memory
+            symbol = cgutils.add_global_variable(builder.module, block, DYNAMIC, SHARED)
+            symbol.linkage = "external"
+            symbol.align = 128
+        start = builder.addrspacecast(symbol, ir.PointerType(ir.IntType(8)), "generic")
+        length, byte = (context.cast(builder, args[k], sig.args[k], types.intp) for k in (0, 2))
+        array = context.make_array(result)(context, builder)
+        itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(element)))
+        data = builder.bitcast(builder.gep(start, [byte]), array.data.type)
+        context.populate_array(array, data=data, shape=[length], strides=[itemsize], itemsize=itemsize, meminfo=None)
+        return array._getvalue()
+
+    return signature(result, types.unliteral(size), dtype, types.unliteral(offset)), generate
+
+
 def _local_like(typing_context, items):
     if not isinstance(items, types.Array) or items.ndim != 1:
         refuse(f"local_like: needs a one-dimensional array, not {kind_of(items).name}.")
@@ -113,6 +136,7 @@ def _local_like(typing_context, items):
 
 _array_function(memory.shared_array, allocate_shared)
 _array_function(memory.local_array, allocate_local)
+register_intrinsic(memory.dynamic_shared, _dynamic_shared)
 register_intrinsic(memory.local_like, _local_like)
 
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from greenlet import getcurrent
 
-from warpkit.errors import LaneFault
+from warpkit.errors import BoundsFault, LaneFault
 
 from . import shadow
 from .arrays import KernelArray
@@ -82,8 +82,8 @@ def shared(key, shape, dtype):
     return found
 
 
-def dynamic_shared(dtype):
-    """Return the block's dynamic shared memory as an array of `dtype`."""
+def dynamic_shared(dtype, offset=0, count=None):
+    """Return the block's dynamic shared memory from byte `offset` on: all of it, or `count` items."""
     fiber = thread()
     element, size = element_of(dtype), fiber.launch.dynamic_bytes
     found = fiber.block.shared.get("dynamic")
@@ -92,8 +92,13 @@ def dynamic_shared(dtype):
         poison(data)
         found = fiber.block.shared["dynamic"] = (data, Buffer(fiber.launch, "dynamic shared memory", fiber.block, 16))
     data, buffer = found
-    whole = size // element.dtype.itemsize * element.dtype.itemsize
-    return KernelArray(data[:whole].view(element.dtype), fiber.launch, buffer, True, 0, element)
+    room = (size - offset) // element.dtype.itemsize
+    if count is None:
+        count = room
+    if count > room:
+        raise BoundsFault(f"{count} items of {element.dtype} from byte {offset} on do not fit into {size} bytes")
+    part = data[offset : offset + count * element.dtype.itemsize].view(element.dtype)
+    return KernelArray(part, fiber.launch, buffer, True, offset, element)
 
 
 def local(shape, dtype):
