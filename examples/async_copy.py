@@ -1,4 +1,4 @@
-"""Work on one tile while the next one is on its way: asynchronous copies into shared memory, in two stages."""
+"""Asynchronous copies into shared memory, in two stages: work on a tile while the next one comes."""
 
 import numpy as np
 from numba import config, cuda

@@ -1,4 +1,4 @@
-"""Stream compaction: keep the items that pass, in any order by a queue, in their own order by scans with look-back."""
+"""Stream compaction: what passes, in any order by a queue, in its own order by look-back."""
 
 import numpy as np
 from numba import config, cuda

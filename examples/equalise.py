@@ -1,4 +1,4 @@
-"""Histogram equalisation: spread the grey levels of a pale image so that each is as frequent as any other."""
+"""Histogram equalisation: spread the grey levels of a pale image evenly."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Softmax of rows of eight, of which a warp holds four: by a butterfly of your own, and by `width=8`."""
+"""Softmax of rows of eight, four to a warp: by a butterfly of your own, and by `width=8`."""
 
 import math
 

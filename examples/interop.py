@@ -1,4 +1,4 @@
-"""Arrays of CuPy and PyTorch go into a kernel as they are, on their framework's own stream, without a copy."""
+"""Arrays of CuPy and PyTorch in a kernel, without a copy, on their framework's stream."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Mipmap: an image at a half, a quarter … a 32nd of its size, all five in one kernel that reads every pixel once."""
+"""Mipmap: an image at a half to a 32nd of its size, five levels in one pass over its pixels."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A small neural network with weights of 8 and of 4 bits: lanes load the packed words once and read each other's."""
+"""A network with weights of 8 and of 4 bits: lanes read each other's packed words."""
 
 import numpy as np
 from numba import config, cuda

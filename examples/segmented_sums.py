@@ -1,4 +1,4 @@
-"""Sums of rows of unequal length: a warp adds up what it holds of each row, and needs one atomic for it."""
+"""Sums of rows of unequal length: a warp adds up its part of each row, with one atomic."""
 
 import numpy as np
 from numba import config, cuda

@@ -1,4 +1,4 @@
-"""Softmax of a row over several blocks: maximum and sum in one reduction of pairs, by an operator of your own."""
+"""Softmax of a row over several blocks: maximum and sum in one reduction of pairs."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Matrix product with one warp an output: the lanes share out the row, and a warp's sum needs no shared memory."""
+"""Matrix product with a warp an output: its lanes share the row, and need no shared memory."""
 
 import numpy as np
 from numba import config, cuda

@@ -1,4 +1,4 @@
-"""`python -m warpkit info` and `python -m warpkit tour [FILE]`."""
+"""`python -m warpkit info`, `tour [FILE]` and `examples [NAME]`."""
 
 import argparse
 import sys
@@ -14,6 +14,10 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("info", help="versions, the GPU or simulator that kernels run on, and what is missing")
     tour = commands.add_parser("tour", help="take ten small steps over a file and compare each with NumPy")
     tour.add_argument("file", nargs="?", metavar="FILE", help="default: a text that comes with Python")
+    gallery = commands.add_parser("examples", help="run the small programs of the gallery, all or one of them")
+    gallery.add_argument("name", nargs="?", metavar="NAME", help="default: all, a line for each")
+    gallery.add_argument("--list", action="store_true", help="only say what each of them shows")
+    gallery.add_argument("--picture", metavar="FILE", help="have example NAME draw its picture to this file")
     chosen = parser.parse_args(arguments)
     if chosen.command == "info":
         from .cli.info import info
@@ -23,6 +27,14 @@ def main(arguments: list[str] | None = None) -> int:
         from .cli.tour import tour as run
 
         return run(chosen.file)
+    if chosen.command == "examples":
+        if chosen.picture is not None and chosen.name is None:
+            gallery.error("--picture needs the NAME of an example")
+        from .cli.examples import run_all, run_one, show_list
+
+        if chosen.list:
+            return show_list()
+        return run_all() if chosen.name is None else run_one(chosen.name, chosen.picture)
     parser.print_help()
     return 0
 
