@@ -68,7 +68,7 @@ def constant_term(value: Any) -> Any:
     if name is not None:
         return "library", *name
     if isinstance(value, enum.EnumType):
-        return "enum", value.__qualname__, tuple((member.name, constant_term(member.value)) for member in value)
+        return "enum", value.__qualname__, tuple([(m.name, constant_term(m.value)) for m in list(value)])
     return ("type", value) if is_numba_type(value) else Same(value)
 
 
@@ -109,6 +109,18 @@ def pinned(term: Any) -> str | None:
     if is_numba_type(term):
         return None if " at 0x" in str(term) else f"{type(term).__qualname__} {term}"
     return getattr(term, "digest", None)
+
+
+def places(term: Any) -> str:
+    """Return where the code in a term stands, line by line: what a debugger or profiler shows."""
+    if isinstance(term, tuple):
+        return "".join(map(places, term))
+    if isinstance(term, Key):
+        return places(term.term)
+    if isinstance(term, types.CodeType):
+        nested = places(tuple(part for part in term.co_consts if isinstance(part, types.CodeType)))
+        return repr((term.co_filename, term.co_firstlineno, term.co_linetable)) + nested
+    return ""
 
 
 def _pinned_code(code: types.CodeType) -> str | None:

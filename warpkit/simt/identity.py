@@ -87,7 +87,8 @@ class _Look:
     def __init__(self, function: Any, above: dict[int, int]) -> None:
         self.above, self.lowest = above, len(above)
         plain = type(function) is types.FunctionType
-        self.code, self.defaults = (function.__code__, function.__defaults__) if plain else (None, None)
+        self.code: types.CodeType | None = function.__code__ if plain else None
+        self.defaults: tuple[Any, ...] | None = function.__defaults__ if plain else None
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.called: dict[int, tuple[Any, _Look]] = {}

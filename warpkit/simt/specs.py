@@ -116,7 +116,7 @@ class Image:
     captured: which of `identity(function).arrays` follow the explicit arguments, in this order, as arguments.
     shared, local: bytes of static shared memory a block and of local memory a thread; spills: bytes of the latter that
     are spilled registers.  cooperative: every block must be resident (the kernel waits for its whole grid).
-    name: the function's own, for messages.
+    name: the function's own, for messages.  storable: False where the code rests on what this process alone knows.
     """
 
     code: Any = field(repr=False)
@@ -130,6 +130,7 @@ class Image:
     spills: int = 0
     cooperative: bool = False
     name: str = "kernel"
+    storable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
