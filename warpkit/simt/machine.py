@@ -32,9 +32,9 @@ context_key, current_device, device_count = _host.context_key, _host.current_dev
 device_of, ensure_context, properties = _host.device_of, _host.ensure_context, _host.properties
 allocate, release, limit_memory, device_array = _host.allocate, _host.release, _host.limit_memory, _host.device_array
 copy, fill, copy_from_host, copy_to_host = _host.copy, _host.fill, _host.copy_from_host, _host.copy_to_host
-pinned, unpin = _host.pinned, _host.unpin
+pinned, unpin, is_pinned = _host.pinned, _host.unpin, _host.is_pinned
 stream_create, stream_destroy, stream_query = _host.stream_create, _host.stream_destroy, _host.stream_query
-stream_synchronize, synchronize = _host.stream_synchronize, _host.synchronize
+stream_synchronize, synchronize, stream_id = _host.stream_synchronize, _host.synchronize, _host.stream_id
 is_capturing, capture_id = _host.is_capturing, _host.capture_id
 event_create, event_destroy, event_record, event_wait = (
     _host.event_create,

@@ -43,9 +43,10 @@ def limit_memory(nbytes: int | None) -> None:
     _limit = nbytes
 
 
-def allocate(nbytes: int, stream: int) -> int:
+def allocate(nbytes: int, stream: int, zeroed: bool = False) -> int:
     """Return the address of `nbytes` of device memory, usable by work on `stream` from here on; 0 for none.
 
+    zeroed: every byte is 0; otherwise they hold something.
     While `stream` is captured the memory is made beside the graph, at once: it is there in every replay.
     Errors: MemoryError in one sentence; then nothing has changed.
     """
@@ -54,7 +55,7 @@ def allocate(nbytes: int, stream: int) -> int:
     if is_capturing(stream):
         with relaxed():
             side = side_stream(current_device())
-            pointer = allocate(nbytes, side)
+            pointer = allocate(nbytes, side, zeroed)
             stream_synchronize(side)
             return pointer
     while _late:
@@ -69,6 +70,8 @@ def allocate(nbytes: int, stream: int) -> int:
         _count(-nbytes)
         raise
     _sizes[pointer] = nbytes
+    if zeroed:
+        fill(pointer, 0, nbytes, stream)
     return pointer
 
 
@@ -164,3 +167,9 @@ def pinned(nbytes: int) -> int:
 def unpin(pointer: int) -> None:
     """Free page-locked host memory."""
     call(driver.cuMemFreeHost, pointer)
+
+
+def is_pinned(pointer: int) -> bool:
+    """Return whether host memory is page-locked, by whomever."""
+    result = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)
+    return not result[0] and int(result[1]) == int(driver.CUmemorytype.CU_MEMORYTYPE_HOST)

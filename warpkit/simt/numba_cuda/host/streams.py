@@ -38,6 +38,11 @@ def stream_synchronize(stream: int) -> None:
     call(driver.cuStreamSynchronize, stream)
 
 
+def stream_id(stream: int) -> int:
+    """Return the number of a stream that no other stream of this process has, had, or will have, as handles do."""
+    return int(call(driver.cuStreamGetId, stream))
+
+
 def stream_query(stream: int) -> bool:
     """Return whether the work of `stream` is done."""
     return _done(driver.cuStreamQuery(stream), "cuStreamQuery")

@@ -67,8 +67,9 @@ def limit_memory(nbytes: int | None) -> None:
     _limit = nbytes
 
 
-def allocate(nbytes: int, stream: int) -> int:
-    """Return the address of `nbytes` of memory that hold 0xCD; 0 for none. MemoryError beyond the limit."""
+def allocate(nbytes: int, stream: int, zeroed: bool = False) -> int:
+    """Return the address of `nbytes` of memory that hold 0xCD, or 0 if `zeroed`; 0 for none. MemoryError beyond the
+    limit."""
     if not nbytes:
         return 0
     with _lock:
@@ -78,7 +79,7 @@ def allocate(nbytes: int, stream: int) -> int:
                 f"allocation of {nbytes} bytes: {in_use} of the {_limit} bytes that limit_memory() allows are in use; "
                 "free arrays, or raise the limit."
             )
-        store = np.full(nbytes + ALIGNMENT, UNWRITTEN, np.uint8)
+        store = np.full(nbytes + ALIGNMENT, 0 if zeroed else UNWRITTEN, np.uint8)
         pointer = -(-store.ctypes.data // ALIGNMENT) * ALIGNMENT
         _blocks[pointer] = store[pointer - store.ctypes.data :][:nbytes]
         bisect.insort(_starts, pointer)
@@ -144,3 +145,8 @@ def pinned(nbytes: int) -> int:
 def unpin(pointer: int) -> None:
     """Free host memory that `pinned` gave."""
     del _pinned[pointer]
+
+
+def is_pinned(pointer: int) -> bool:
+    """Return whether host memory is of `pinned`."""
+    return any(first <= pointer < first + store.size for first, store in _pinned.items())

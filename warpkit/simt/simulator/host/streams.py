@@ -34,6 +34,11 @@ def stream_synchronize(stream: int) -> None:
     _known(stream)
 
 
+def stream_id(stream: int) -> int:
+    """Return the stream's own number: the simulator hands out each once."""
+    return _known(stream)
+
+
 def stream_query(stream: int) -> bool:
     """Return True: nothing is pending."""
     return bool(_known(stream) + 1)
