@@ -1,16 +1,17 @@
 """What happens on the host when the work of a stream is done: callbacks, in order, on a thread of the stream's own.
 
 The thread waits for an event at a time, so that no Python ever runs on a thread of the driver (which would deadlock
-against whoever holds the interpreter's lock inside a call of the driver), and so that a slow callback keeps nothing from
-the GPU. What work uses is kept alive by the same queue.
+against whoever holds the interpreter's lock inside a call of the driver), and so that a slow callback keeps nothing
+from the GPU. What work uses is kept alive by the same queue.
 """
 
 import atexit
 import os
 import threading
 import weakref
+from asyncio import wrap_future
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -28,6 +29,14 @@ class Entry(NamedTuple):
     event: int
     callbacks: Sequence[Callback]
     keep: Any
+
+
+class Done(Future[None]):
+    """A future of `concurrent.futures`, for threads, that a coroutine may await too."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait in a coroutine, while others run."""
+        return wrap_future(self).__await__()
 
 
 class Completions:
@@ -82,9 +91,9 @@ class Completions:
                 self._changed.wait_for(lambda: self._done >= asked)
         self._raise()
 
-    def future(self) -> "Future[None]":
+    def future(self) -> Done:
         """Return a future that is done when the work and the callbacks that the stream has so far are."""
-        future: Future[None] = Future()
+        future = Done()
         future.set_running_or_notify_cancel()
 
         def resolve() -> None:

@@ -14,7 +14,7 @@ from ..simt.steps import KernelStep, Step
 from .arrays import Argument, as_argument
 from .identity import Identity
 from .program import Program
-from .streams import as_stream
+from .streams import as_stream, enter, keep
 
 Extent = int | tuple[int, ...]
 Triple = tuple[int, int, int]
@@ -34,21 +34,23 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     reads has changed. Captured arrays are read at every launch, not frozen; NumPy ones are uploaded each time.
     Errors: Refused or ValueError for what cannot be an argument, a grid or a block; nothing is launched then.
     """
-    columns_rows_layers, size = extent("grid", grid), extent("block", block)
+    whole, size = extent("grid", grid), extent("block", block)
     arguments = arguments_of(args)
-    handle = as_stream(stream, arguments)
+    handle, visitors = enter(stream, arguments)
     program = program_of(kernel)
-    if program is None:
-        machine.launch_by_numba(kernel, columns_rows_layers, size, shared, handle, args)
+    if 0 in whole:
         return
-    if 0 in columns_rows_layers:
+    if program is None:
+        machine.launch_by_numba(kernel, whole, size, shared, handle, args)
         return
     compiled, known = program.compiled(tuple([argument.spec for argument in arguments]))
     payloads = [argument.payload for argument in arguments]
     if compiled.captured:
         arguments = captured_arguments(known, compiled.captured, handle)
         payloads += [argument.payload for argument in arguments]
-    compiled.kernel.launch(columns_rows_layers, size, shared, handle, payloads)
+    compiled.kernel.launch(whole, size, shared, handle, payloads)
+    if visitors:
+        keep(visitors, handle)
 
 
 class Prepared:

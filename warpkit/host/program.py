@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..simt import machine
-from ..simt.specs import Options, Spec
+from ..simt.specs import Image, Options, Spec
 from . import cache
 from .identity import Identity, identity
 
@@ -69,7 +69,7 @@ def compiled(function: Any, known: Identity, specs: tuple[Spec, ...], options: O
 
 def _compile(
     function: Any, known: Identity, specs: Sequence[Spec], options: Options, capability: tuple[int, int]
-) -> machine.Image:
+) -> Image:
     image = machine.compile_image(function, specs, options)
     image = replace(image, name=getattr(function, "__name__", image.name))
     cache.put(known, specs, options, capability, image)

@@ -2,13 +2,14 @@
 
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 
 from ..errors import Refused
 from ..simt import machine
+from .completions import Done
 from .streams_in import STREAMS, as_stream, current_stream, enter, handle_of, keep
 from .streams_order import hold, let_go, order
 
@@ -74,6 +75,37 @@ class Stream:
         """Wait for the work of the stream and for what depends on its end; raise the first error of either."""
         machine.stream_synchronize(self.handle)
         _synchronized(self.handle)
+
+    def submit(self, commit: Any) -> "Stream":
+        """Do what a `CommandList` holds after the work that this stream has; return at once. See `CommandList`.
+
+        Args: commit: from `CommandList.commit()`; it is used up.
+        Errors: Refused for anything else, or a second time. An error of a callback is raised by `synchronize()`.
+        """
+        from .submission import submission  # command lists stand on streams
+
+        submission(self.handle).submit(commit, self)
+        return self
+
+    def __lshift__(self, item: Any) -> "Stream":
+        """Submit a commit, repeat a prepared call here, or wait (`stream << commit << synchronize()`)."""
+        from .submission import put
+
+        put(self, item)
+        return self
+
+    def done(self) -> Done:
+        """Return a future that is done when the work that the stream has so far is, and its callbacks.
+
+        Threads ask for its `result()`, coroutines await it. It has the first error among them, which `synchronize()` then does not raise again.
+        """
+        from .submission import submission
+
+        return submission(self.handle).completions.future()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait in a coroutine as `await stream`, while others run."""
+        return self.done().__await__()
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """Return (version of the protocol, handle)."""
@@ -141,10 +173,18 @@ class Event:
         return f"<Event {self.handle:#x}{', timing' if self.timing else ''}>"
 
 
-def synchronize() -> None:
-    """Wait for all work of the current device and for what depends on its end; raise the first error of either."""
+class Synchronize:
+    """What `stream << synchronize()` finds on its right."""
+
+
+def synchronize() -> Synchronize:
+    """Wait for all work of the current device and for what depends on its end; raise the first error of either.
+
+    Returns: a mark, so that `stream << commit << synchronize()` reads as it does.
+    """
     machine.synchronize()
     _synchronized(None)
+    return Synchronize()
 
 
 def after_synchronize(function: Callable[[int | None], None]) -> Callable[[int | None], None]:
@@ -184,6 +224,6 @@ def pinned_array(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.nd
 STREAMS[Stream] = lambda stream: stream.handle
 
 __all__ = [
-    "Event", "Stream", "after_synchronize", "as_stream", "current_stream", "enter", "handle_of", "hold", "keep",
-    "pinned_array", "synchronize",
+    "Event", "Stream", "Synchronize", "after_synchronize", "as_stream", "current_stream", "enter", "handle_of", "hold",
+    "keep", "pinned_array", "synchronize",
 ]  # fmt: skip

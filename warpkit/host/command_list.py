@@ -1,0 +1,222 @@
+"""Command lists: GPU work recorded first, submitted at once, with callbacks when it is done."""
+
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import Refused
+from . import commands
+from .commands import Command, Deferred, HostCall, Slot
+from .launch import Extent, Prepared
+from .parallel import parallel_for, parallel_reduce_sum
+
+Callback = Callable[[], Any]
+
+
+class CommandList:
+    """GPU work in the order in which it is to be done, recorded without touching the GPU, submitted by one call.
+
+    Called by: host code; one thread at a time.
+    Order: that of recording: each command sees what those before it did; no barriers are needed. A list belongs to one
+    submission, to one stream.
+    Cost: a submission of a list like one before (the same commands with whatever arguments) is one graph launch.
+    Errors: what cannot be done is refused when it is recorded; nothing is lost. A list with commands in it that is
+    dropped without commit() warns (ResourceWarning).
+    Example: `stream << (CommandList() << upload(x, a) << prepared << download(b, y)).commit()`
+    """
+
+    def __init__(self) -> None:
+        self._commands: list[Command] = []
+        self._callbacks: list[Callback] = []
+        self._dtor_callbacks: list[Callback] = []
+        self._open = True
+
+    def launch(self, kernel: Any, grid: Extent, block: Extent, *args: Any, shared: int = 0) -> "CommandList":
+        """Append a launch of a kernel of yours; arguments as for `warpkit.launch`."""
+        return self._append(commands.deferred(commands.kernel, kernel, grid, block, *args, shared=shared))
+
+    def parallel_for(self, range: Any, body: Any, *args: Any) -> "CommandList":
+        """Append a `warpkit.parallel_for`."""
+        return self._append(commands.deferred(commands.form, parallel_for, range, body, *args))
+
+    def parallel_reduce_sum(self, range: Any, body: Any, *args: Any, out: Any, dtype: Any = None) -> "CommandList":
+        """Append a `warpkit.parallel_reduce_sum`; the sum goes to `out`, an array of one item."""
+        return self._append(
+            commands.deferred(commands.form, parallel_reduce_sum, range, body, *args, out=out, dtype=dtype)
+        )
+
+    def upload(self, dst: Any, src: Any) -> "CommandList":
+        """Append a copy of a host array to a device array: see `warpkit.upload`."""
+        return self._append(commands.upload(dst, src))
+
+    def download(self, dst: Any, src: Any) -> "CommandList":
+        """Append a copy of a device array to a host array: see `warpkit.download`."""
+        return self._append(commands.download(dst, src))
+
+    def copy(self, dst: Any, src: Any) -> "CommandList":
+        """Append a copy between device arrays."""
+        return self._append(commands.copy(dst, src))
+
+    def fill(self, dst: Any, value: Any) -> "CommandList":
+        """Append setting every item of a device array."""
+        return self._append(commands.fill(dst, value))
+
+    def call(self, fn: Callable[[Any], Any]) -> "CommandList":
+        """Append `fn(stream)`, called at submit on the submitting thread: for array functions with `out=`."""
+        if not callable(fn):
+            raise Refused(f"call: a function of the stream, not a {type(fn).__name__}.")
+        return self._append(HostCall(fn))
+
+    def __lshift__(self, item: Any) -> "CommandList":
+        """Append a prepared call, `upload(…)`, `download(…)`, `copy(…)`, `fill(…)`, another list, or nothing (None)."""
+        if item is None:
+            return self
+        if isinstance(item, CommandList):
+            return self.extend(item)
+        if isinstance(item, Prepared):
+            return self._append(commands.prepared(item))
+        if isinstance(item, Command):
+            return self._append(item)
+        raise Refused(
+            f"CommandList << takes prepared calls, upload(), download(), copy(), fill() or a list, not a "
+            f"{type(item).__name__}."
+        )
+
+    def extend(self, other: "CommandList") -> "CommandList":
+        """Append what `other` holds, callbacks too; `other` is used up."""
+        self._writable()
+        if other is self:
+            raise Refused("extend: a list cannot be appended to itself.")
+        other._close()
+        for command in other._commands:
+            self._append(command)
+        self._callbacks += other._callbacks
+        self._dtor_callbacks += other._dtor_callbacks
+        return self
+
+    def add_callback(self, fn: Callback) -> "CommandList":
+        """Have `fn()` called once all GPU work of the list is done: once, in the order of submissions, on a thread of
+        the stream. It sees what was downloaded, and keeps nothing from the GPU while it runs.
+        """
+        return self._add(self._callbacks, fn)
+
+    def add_dtor_callback(self, fn: Callback) -> "CommandList":
+        """Have `fn()` called at submit, by the thread that submits, before any GPU work starts; also when the commit is
+        dropped instead.
+        """
+        return self._add(self._dtor_callbacks, fn)
+
+    def __len__(self) -> int:
+        """Return how many commands there are; callbacks do not count."""
+        return len(self._commands)
+
+    def commit(self) -> "Commit":
+        """Close the list and return it ready for `stream.submit()`, once."""
+        names = sorted(slots(self._commands))
+        if names:
+            raise Refused(f"commit: slot {names[0]!r} has no value: compile() the list, and replay it with values.")
+        self._close()
+        return Commit(self._commands, self._callbacks, self._dtor_callbacks)
+
+    def compile(self) -> "Replay":
+        """Close the list and return a function of the stream and the slots' values, which submits it at every call."""
+        self._close()
+        return Replay(self._commands, self._callbacks, self._dtor_callbacks)
+
+    def _append(self, command: Command) -> "CommandList":
+        self._writable()
+        for first, end in commands.host_ranges([command], downloads=False):
+            for begin, last in commands.host_ranges(self._commands, downloads=True):
+                if first < last and begin < end:
+                    raise ValueError(
+                        "upload: an earlier command of this list downloads into the same host memory, and the upload "
+                        "may read it before: submit the download first, and upload in another list."
+                    )
+        self._commands.append(command)
+        return self
+
+    def _add(self, callbacks: list[Callback], fn: Callback) -> "CommandList":
+        self._writable()
+        if not callable(fn):
+            raise Refused(f"a callback is a function without arguments, not a {type(fn).__name__}.")
+        callbacks.append(fn)
+        return self
+
+    def _writable(self) -> None:
+        if not self._open:
+            raise Refused("this CommandList was committed, compiled or appended to another: record a new one.")
+
+    def _close(self) -> None:
+        self._writable()
+        self._open = False
+
+    def __del__(self) -> None:
+        if self.__dict__.get("_open") and self._commands:
+            lost = f"a CommandList with {len(self)} commands was never committed"
+            warnings.warn(lost, ResourceWarning, stacklevel=2, source=self)
+
+
+def slots(recorded: list[Command]) -> set[str]:
+    """Return the names of the slots in commands."""
+    return {name for command in recorded if isinstance(command, Deferred) for name in command.names}
+
+
+class Commit:
+    """A closed list, to be submitted once: `stream.submit(commit)` or `stream << commit`."""
+
+    def __init__(self, recorded: list[Command], callbacks: list[Callback], dtor_callbacks: list[Callback]) -> None:
+        self.commands, self.callbacks, self._dtor_callbacks = recorded, callbacks, dtor_callbacks
+        self._lock, self._taken = threading.Lock(), False
+
+    def take(self) -> None:
+        """Use the commit up, and call what is to be called before the GPU begins."""
+        with self._lock:
+            if self._taken:
+                raise Refused("submit: this commit was submitted already; record another list, or compile() it.")
+            self._taken = True
+        call_all(self._dtor_callbacks)
+
+    def __del__(self) -> None:
+        if not self.__dict__.get("_taken", True):
+            call_all(self._dtor_callbacks)
+
+
+class Replay:
+    """A compiled list: `replay(stream, name=value, …)` submits it; values stay until they are replaced."""
+
+    def __init__(self, recorded: list[Command], callbacks: list[Callback], dtor_callbacks: list[Callback]) -> None:
+        self._recorded, self._callbacks, self._dtor_callbacks = recorded, callbacks, dtor_callbacks
+        self._commands = list(recorded)
+        self._values: dict[str, Any] = {}
+        self._names = slots(recorded)
+
+    def __call__(self, stream: Any, **values: Any) -> None:
+        """Submit the list to a warpkit `Stream`, with slots filled by name."""
+        unknown, changed = values.keys() - self._names, values.keys()
+        missing = self._names - self._values.keys() - values.keys()
+        if unknown or missing:
+            what = f"no slot {min(unknown)!r}" if unknown else f"no value for slot {min(missing)!r}"
+            raise Refused(f"replay: {what}; the slots are {', '.join(sorted(self._names)) or 'none'}.")
+        merged: Mapping[str, Any] = self._values | values
+        self._commands = [
+            command.build(merged) if isinstance(command, Deferred) and command.names & changed else ready
+            for command, ready in zip(self._recorded, self._commands)
+        ]
+        self._values = dict(merged)
+        stream.submit(Commit(self._commands, list(self._callbacks), list(self._dtor_callbacks)))
+
+
+def call_all(callbacks: list[Callback]) -> None:
+    """Call every function; raise the first error when all were called."""
+    errors = []
+    for callback in callbacks:
+        try:
+            callback()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+__all__ = ["CommandList", "Commit", "Replay", "Slot"]

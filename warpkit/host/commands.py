@@ -1,0 +1,234 @@
+"""The commands of a list: what each needs to become steps, decided when it is recorded.
+
+Most are steps at once. Transfers from and to pageable memory go through page-locked staging that is taken at submit;
+what names a slot waits for the slot's value.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from ..errors import Refused
+from ..simt import machine
+from ..simt.specs import array_spec, scalar_spec
+from ..simt.steps import DOWNLOAD, ON_DEVICE, UPLOAD, CopyStep, FillStep, KernelStep, Step
+from .arrays import Argument, as_argument
+from .launch import Extent, Prepared, prepare_kernel
+from .program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a compiled list that each replay fills."""
+
+    name: str
+
+
+def slot(name: str) -> Any:
+    """Return a placeholder for an argument of a `CommandList` that is to be compiled: `replay(stream, name=value)`."""
+    return Slot(name)
+
+
+@dataclass(slots=True)
+class Work:
+    """Steps, and what must live until they are done."""
+
+    steps: Sequence[Step]
+    keep: Any = None
+
+
+@dataclass(slots=True)
+class StagedUpload:
+    """An upload from pageable memory, which is read at submit."""
+
+    target: int
+    source: np.ndarray[Any, Any]
+    keep: Any
+
+
+@dataclass(slots=True)
+class StagedDownload:
+    """A download into pageable memory, which is written before the callbacks of the list."""
+
+    target: np.ndarray[Any, Any]
+    source: int
+    keep: Any
+
+
+@dataclass(slots=True)
+class HostCall:
+    """`function(stream)`, called at submit."""
+
+    function: Callable[[Any], Any]
+
+
+@dataclass(slots=True)
+class Deferred:
+    """A command whose slots have no values yet."""
+
+    names: frozenset[str]
+    build: Callable[[Mapping[str, Any]], "Command"]
+
+
+Command = Work | StagedUpload | StagedDownload | HostCall | Deferred
+
+
+def deferred(build: Callable[..., Command], *args: Any, **options: Any) -> Command:
+    """Return `build(*args, **options)`, now or, where arguments are slots, when they have values."""
+    names = frozenset(each.name for each in (*args, *options.values()) if isinstance(each, Slot))
+    if not names:
+        return build(*args, **options)
+
+    def later(values: Mapping[str, Any]) -> Command:
+        def filled(given: Any) -> Any:
+            return values[given.name] if isinstance(given, Slot) else given
+
+        return build(*map(filled, args), **{name: filled(value) for name, value in options.items()})
+
+    return Deferred(names, later)
+
+
+def prepared(call: Prepared) -> Command:
+    """Return a prepared call as a command."""
+    return Work(call.steps, (call.keep, call.result))
+
+
+def kernel(function: Any, grid: Extent, block: Extent, *args: Any, shared: int = 0) -> Command:
+    """Return a launch as a command."""
+    return prepared(prepare_kernel(function, grid, block, *args, shared=shared))
+
+
+def form(function: Any, *args: Any, **options: Any) -> Command:
+    """Return a parallel form or array function as a command."""
+    return prepared(function.plan(*args, **options))
+
+
+def upload(target: Any, source: Any) -> Command:
+    """Return the command that copies a host array to a device array of the same shape and type.
+
+    A pageable `source` is read when the list is submitted and is free afterwards; a pinned one when the command runs.
+    """
+    return deferred(_upload, target, source)
+
+
+def download(target: Any, source: Any) -> Command:
+    """Return the command that copies a device array to a host array of the same shape and type.
+
+    `target` has the data when the callbacks of the list run.
+    """
+    return deferred(_download, target, source)
+
+
+def copy(target: Any, source: Any) -> Command:
+    """Return the command that copies a device array to another of the same shape and type."""
+    return deferred(_copy, target, source)
+
+
+def fill(target: Any, value: Any) -> Command:
+    """Return the command that sets every item of a device array to a number."""
+    return deferred(_fill, target, value)
+
+
+def _upload(target: Any, source: Any) -> Command:
+    to, host = device_array("upload", target, writes=True), host_array("upload", source)
+    agree("upload", to, host.shape, host.dtype)
+    if not to.size:
+        return Work(())
+    if machine.is_pinned(host.ctypes.data) and host.flags.c_contiguous:
+        return Work([CopyStep(to.pointer, host.ctypes.data, host.nbytes, UPLOAD)], (target, source))
+    return StagedUpload(to.pointer, host, target)
+
+
+def _download(target: Any, source: Any) -> Command:
+    host, out = host_array("download", target), device_array("download", source)
+    agree("download", out, host.shape, host.dtype)
+    if not host.flags.writeable:
+        raise Refused("download: the host array is read-only; give one that can be written.")
+    if not out.size:
+        return Work(())
+    if machine.is_pinned(host.ctypes.data) and host.flags.c_contiguous:
+        return Work([CopyStep(host.ctypes.data, out.pointer, host.nbytes, DOWNLOAD)], (target, source))
+    return StagedDownload(host, out.pointer, source)
+
+
+def _copy(target: Any, source: Any) -> Command:
+    to, out = device_array("copy", target, writes=True), device_array("copy", source)
+    agree("copy", to, out.shape, out.dtype)
+    nbytes = out.size * out.dtype.itemsize
+    return Work([CopyStep(to.pointer, out.pointer, nbytes, ON_DEVICE)] if nbytes else (), (target, source))
+
+
+def _fill(target: Any, value: Any) -> Command:
+    to = device_array("fill", target, writes=True)
+    try:
+        item = np.array(value).astype(to.dtype, casting="same_kind" if to.dtype.kind != "b" else "unsafe")
+    except TypeError:
+        item = np.array(value, to.dtype)
+    if item.ndim:
+        raise Refused(f"fill: the value is one number, not an array of shape {item.shape}.")
+    if not to.size:
+        return Work(())
+    data = item.tobytes()
+    for size in (1, 2, 4):  # the shortest pattern that repeats to the item
+        if data == data[:size] * (len(data) // size):
+            pattern = int.from_bytes(data[:size], "little")
+            return Work([FillStep(to.pointer, pattern, size, to.size * len(data) // size)], target)
+    specs = array_spec(to.dtype, 1), scalar_spec(to.dtype)
+    compiled, _ = FILL.compiled(specs)
+    flat = machine.array_payload(to.pointer, (to.size,), None, to.dtype, target)
+    payloads = [flat, machine.scalar_payload(specs[1], item[()])]
+    return Work([KernelStep(compiled.kernel, (-(-to.size // 256), 1, 1), (256, 1, 1), 0, payloads)], target)
+
+
+def fill_items(target: Any, value: Any) -> None:
+    """Kernel: set every item; for items of which no part of 4 bytes repeats."""
+    place = cuda.grid(1)
+    if place < target.size:
+        target[place] = value
+
+
+FILL = Program(fill_items)
+
+
+def device_array(operation: str, array: Any, writes: bool = False) -> Argument:
+    """Return a device array that is contiguous, as copies need it."""
+    argument = as_argument(array, operation)
+    if getattr(argument, "shape", None) is None:
+        raise Refused(f"{operation}: one side is a device array, not a {type(array).__name__}.")
+    if argument.strides is not None:
+        raise Refused(f"{operation}: the device array must be contiguous; copy it to one that is.")
+    if writes and argument.readonly:
+        raise Refused(f"{operation}: the device array is read-only.")
+    return argument
+
+
+def host_array(operation: str, array: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy array as it is."""
+    if not isinstance(array, np.ndarray):
+        raise Refused(f"{operation}: the host side is a NumPy array, not a {type(array).__name__}.")
+    return array
+
+
+def agree(operation: str, device: Argument, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse a copy between arrays that differ."""
+    if tuple(device.shape) != tuple(shape) or device.dtype != dtype:
+        raise Refused(
+            f"{operation}: both arrays have one shape and type; these are {device.dtype} {tuple(device.shape)} on the "
+            f"device and {dtype} {tuple(shape)}."
+        )
+
+
+def host_ranges(commands: Sequence[Command], downloads: bool) -> Iterator[tuple[int, int]]:
+    """Yield (first, last + 1) of the host memory that commands write (downloads) or read (uploads)."""
+    direction, kind = (DOWNLOAD, StagedDownload) if downloads else (UPLOAD, StagedUpload)
+    for command in commands:
+        if isinstance(command, kind):
+            yield np.lib.array_utils.byte_bounds(command.target if downloads else command.source)  # type: ignore[union-attr, arg-type]
+        elif isinstance(command, Work):
+            for step in command.steps:
+                if isinstance(step, CopyStep) and step.direction == direction:
+                    first = step.target if downloads else step.source
+                    yield first, first + step.nbytes
