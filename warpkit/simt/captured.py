@@ -11,6 +11,24 @@ from .specs import ArraySpec, array_spec
 _OPTIONS = ("debug", "lineinfo", "opt", "fastmath", "inline", "forceinline", "_fastmath", "_debug")
 
 
+class Placeholder:
+    """Stands for a captured array while code is compiled: its position among those of its function."""
+
+    __slots__ = ("position", "spec")
+
+    def __init__(self, position: int, spec: ArraySpec) -> None:
+        self.position, self.spec = position, spec
+
+
+class Bound:
+    """Stands for a function that captures arrays while code is compiled: the function, and placeholders for these."""
+
+    __slots__ = ("arrays", "function")
+
+    def __init__(self, function: Any, arrays: tuple[Placeholder, ...]) -> None:
+        self.function, self.arrays = function, arrays
+
+
 class Jitted(NamedTuple):
     """The Python function behind a decorator of Numba's, and the options that decide how it is compiled, as a term."""
 
@@ -32,7 +50,7 @@ def jitted(value: Any) -> Jitted:
 
 def is_array(value: Any) -> bool:
     """Return True for a NumPy array and for what says that it lives on a device."""
-    if isinstance(value, np.ndarray) or hasattr(type(value), "__cuda_ndarray__"):
+    if isinstance(value, np.ndarray | Placeholder) or hasattr(type(value), "__cuda_ndarray__"):
         return True
     if not hasattr(type(value), "__cuda_array_interface__"):
         return False
@@ -48,6 +66,8 @@ def spec_of(array: Any) -> ArraySpec:
     """Return how a kernel takes a captured array; one of NumPy's as a copy, hence contiguous and read-only."""
     if isinstance(array, np.ndarray):
         return array_spec(array.dtype, array.ndim, True, True)
+    if isinstance(array, Placeholder):
+        return array.spec
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is None:  # a device array of the simulator
         return array_spec(array.dtype, array.ndim, array.is_c_contiguous())

@@ -68,7 +68,8 @@ def constant_term(value: Any) -> Any:
     if name is not None:
         return "library", *name
     if isinstance(value, enum.EnumType):
-        return "enum", value.__qualname__, tuple([(m.name, constant_term(m.value)) for m in list(value)])
+        members: Any = value.__members__
+        return "enum", value.__qualname__, tuple([(name, constant_term(m.value)) for name, m in members.items()])
     return ("type", value) if is_numba_type(value) else Same(value)
 
 

@@ -11,7 +11,7 @@ import types
 import weakref
 from typing import Any
 
-from .captured import is_array, is_jitted, jitted, spec_of
+from .captured import Bound, is_array, is_jitted, jitted, spec_of
 from .constants import TERMS, Key, Same, constant_term, is_library, key_of, library_name
 from .reads import reads_of
 from .specs import ArraySpec
@@ -189,6 +189,8 @@ class _Look:
         if is_array(value):
             spec = spec_of(value)
             return "array", self._place(value, spec), spec
+        if isinstance(value, Bound):
+            return "bound", Same(value.function), *map(self._term, value.arrays)
         return "absent" if value is _ABSENT else constant_term(value)
 
     def _module(self, module: types.ModuleType) -> Any:

@@ -23,6 +23,7 @@ else:
 
 Kernel = _host.Kernel
 compile_image, shared_key = _host.compile_image, _host.shared_key
+as_device, toolchain = _host.as_device, _host.toolchain
 load, occupancy = _host.load, _host.occupancy
 Graph, fits_graph, run = _host.Graph, _host.fits_graph, _host.run
 decorated, launch_by_numba = _host.decorated, _host.launch_by_numba

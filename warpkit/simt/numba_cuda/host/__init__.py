@@ -3,12 +3,13 @@
 Everything is int handles and tuples; numba's objects do not leave this folder.
 """
 
+from ..toolchain import toolchain
 from .arguments import array_payload, scalar_payload, tuple_payload
 from .arrays import array_packer, read_device_array
 from .decorated import decorated, launch_by_numba
 from .devices import context_key, current_device, device_count, device_of, ensure_context, properties
 from .graphs import Graph, fits_graph, run
-from .kernels import Kernel, compile_image, load, occupancy, shared_key
+from .kernels import Kernel, as_device, compile_image, load, occupancy, shared_key
 from .memory import (
     allocate,
     copy,

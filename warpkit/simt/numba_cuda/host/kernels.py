@@ -198,6 +198,13 @@ def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Ima
     return compiled(function, specs, options)
 
 
+def as_device(function: Any) -> Any:
+    """Return the device function of a plain Python function or lambda, and as it is what a kernel can call anyway."""
+    from ..functions import as_device as made
+
+    return made(function)
+
+
 def load(image: Image) -> Kernel:
     """Load a compiled image, now and not at its first launch: also where a stream is being captured."""
     ensure_context()

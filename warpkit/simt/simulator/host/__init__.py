@@ -6,11 +6,13 @@ from .graphs import Graph, fits_graph, run
 from .kernels import (
     Kernel,
     array_payload,
+    as_device,
     compile_image,
     load,
     occupancy,
     scalar_payload,
     shared_key,
+    toolchain,
     tuple_payload,
 )
 from .memory import (

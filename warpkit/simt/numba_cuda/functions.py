@@ -1,0 +1,197 @@
+"""A user's Python functions as Numba's device functions: one for all that are equal, none that is stale.
+
+Numba compiles a device function once for each set of argument types and never looks again at the globals and cells that
+it read. Here what a kernel calls is compiled from a *hollow* copy, in which every captured value is what it is now:
+arrays are placeholders, functions are hollow ones too. Copies are found again by what the function is (identity.py).
+"""
+
+import builtins
+import functools
+import itertools
+import types as python
+from collections import OrderedDict
+
+from numba import cuda
+from numba.cuda import types
+from numba.cuda.dispatcher import CUDADispatcher
+from numba.cuda.np.numpy_support import from_dtype
+
+from ...errors import Refused
+from ..captured import Bound, Placeholder, is_array, is_jitted, jitted
+from ..constants import is_library, library_name
+from ..identity import identity
+from ..reads import reads_of
+from .building import build, is_known
+
+MOST_FUNCTIONS = 512
+_OPTIONS = {"device": True, "inline": "never", "forceinline": False, "link": (), "opt": True}
+_numbers = itertools.count()
+
+
+class HollowModule(python.ModuleType):
+    """A user's module as compiled code may see it."""
+
+
+class DeviceFunction(CUDADispatcher):
+    """A device function made of a hollow copy."""
+
+    def __init__(self, function, specs, options):
+        super().__init__(function, {**_OPTIONS, **options})
+        self.number, self.scope = next(_numbers), Scope(specs, options)
+
+    def compile_device(self, args, return_type=None):
+        """Compile for these argument types, of which the first is the struct of captured arrays where there are any."""
+        if args not in self.overloads:
+            with self._compiling_counter:
+                receiver = args[0] if self.scope.placeholders else None
+                result, _ = build(self.py_func, args, return_type, self.targetoptions, self.scope, receiver)
+                self.overloads[args] = result
+                result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return self.overloads[args]
+
+
+_functions: "OrderedDict[tuple, DeviceFunction]" = OrderedDict()
+
+
+def device_function(function, known, options):
+    """Return the device function of all that is equal to `function`; `options`: the kernel's, for what has no own."""
+    key = known.key, *sorted(options.items())
+    found = _functions.get(key)
+    if found is not None:
+        _functions.move_to_end(key)
+        return found
+    if is_jitted(function):
+        options = {**options, "fastmath": bool(function.targetoptions.get("fastmath"))}
+        function = jitted(function).function
+    copy = empty_copy(function)
+    found = _functions[key] = DeviceFunction(copy, known.specs, options)
+    found.scope.fill(copy, function, known.arrays)
+    while len(_functions) > MOST_FUNCTIONS:
+        _functions.popitem(last=False)
+    return found
+
+
+def empty_copy(function):
+    """Return a copy of a function that captures nothing yet."""
+    space = {"__builtins__": builtins, "__name__": function.__module__}
+    cells = tuple(python.CellType() for _ in function.__code__.co_freevars)
+    copy = python.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
+
+
+class Scope:
+    """What the code of one function is compiled with: placeholders for its arrays, hollow functions and modules.
+
+    portable: False once something turned up whose meaning was registered with Numba in this process.
+    """
+
+    module_type = HollowModule
+
+    def __init__(self, specs, options):
+        self.placeholders = [Placeholder(position, spec) for position, spec in enumerate(specs)]
+        self.options, self.portable = options, True
+        self._arrays, self._modules, self._attributes = (), {}, {}
+
+    def fill(self, copy, function, arrays):
+        """Let a copy capture what stands for all that `function` captures, which are these arrays among others."""
+        self._arrays = arrays
+        try:
+            self._fill(copy, function)
+        finally:
+            self._arrays = ()  # the user's memory is not held
+
+    def array_type(self, position):
+        """Return Numba's type of a captured array."""
+        return array_type(self.placeholders[position].spec)
+
+    def replaced(self, value):
+        """Return what stands for a captured value; itself where Numba may have it as it is."""
+        if isinstance(value, tuple):
+            parts = [self.replaced(part) for part in value]
+            if all(new is old for new, old in zip(parts, value)):
+                return value
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if isinstance(value, Bound):
+            return Bound(value.function, tuple(map(self._placeholder, value.arrays)))
+        if is_array(value):
+            return self._placeholder(value)
+        if isinstance(value, python.ModuleType):
+            return value if is_library(value.__name__) or isinstance(value, HollowModule) else self._module(value)
+        if isinstance(value, functools.partial | python.MethodType):
+            raise Refused(f"a kernel cannot call a {type(value).__name__}: write a def or a lambda that calls it.")
+        if isinstance(value, python.FunctionType) or is_jitted(value):
+            return value if library_name(value) else self._function(value)
+        return value
+
+    def _fill(self, copy, function):
+        reads = reads_of(function.__code__)
+        self._attributes |= dict.fromkeys(reads.attributes)
+        for name in reads.names:
+            if name in function.__globals__:
+                copy.__globals__[name] = self.replaced(function.__globals__[name])
+        for cell, original in zip(copy.__closure__ or (), function.__closure__ or ()):
+            try:
+                content = original.cell_contents
+            except ValueError:  # nothing in it yet
+                continue
+            cell.cell_contents = self.replaced(content)
+        return copy
+
+    def _placeholder(self, array):
+        if any(array is known for known in self.placeholders):
+            return array
+        for known, placeholder in zip(self._arrays, self.placeholders):
+            if known is array:
+                return placeholder
+        raise Refused("a captured array is reached in a way that warpkit cannot follow: pass it as an argument.")
+
+    def _function(self, function):
+        if is_known(function):
+            self.portable = False
+            return function
+        inline = getattr(function, "targetoptions", {}).get("inline", "never")
+        if inline != "never":  # it becomes a part of this function
+            inner = jitted(function).function
+            return cuda.jit(device=True, inline=inline)(self._fill(empty_copy(inner), inner))
+        known = identity(function)
+        found = device_function(function, known, self.options)
+        self.portable = self.portable and found.scope.portable
+        return Bound(found, tuple(map(self._placeholder, known.arrays))) if known.arrays else found
+
+    def _module(self, module):
+        hollow = self._modules.get(id(module))
+        if hollow is None:
+            hollow = self._modules[id(module)] = HollowModule(module.__name__)
+        space, filled = vars(module), vars(hollow)
+        for name in self._attributes:
+            if name in space and name not in filled:
+                filled[name] = None  # a module may hold itself
+                filled[name] = self.replaced(space[name])
+        return hollow
+
+
+def array_type(spec):
+    """Return Numba's type for an array spec."""
+    return types.Array(scalar_type(spec.dtype), spec.ndim, "C" if spec.contiguous else "A", readonly=spec.readonly)
+
+
+def scalar_type(dtype):
+    """Return Numba's type for a dtype."""
+    if dtype.name == "bfloat16":
+        return types.bfloat16
+    try:
+        return from_dtype(dtype)
+    except NotImplementedError:
+        raise Refused(f"a kernel cannot take {dtype}: pass a number, or a record of numbers.") from None
+
+
+def as_device(function):
+    """Return the device function of a plain Python function or lambda; what a kernel can call anyway as it is."""
+    if not isinstance(function, python.FunctionType) or library_name(function) or is_known(function):
+        return function
+    found = function.__dict__.get("_warpkit_device")
+    if found is None or found.py_func is not function:  # functools.wraps copies the dictionary
+        found = function.__dict__["_warpkit_device"] = cuda.jit(device=True)(function)
+    return found

@@ -1,0 +1,160 @@
+"""Captured arrays become arguments: the one pass that warpkit adds to Numba's compiler.
+
+What is compiled has placeholders where its Python function captured arrays (functions.py). A kernel gets one more
+parameter for each that it uses, a device function finds them in the struct that it is called with (bound.py).
+"""
+
+from numba.cuda.compiler import CUDACompiler
+from numba.cuda.core import ir, postproc
+from numba.cuda.core.compiler_machinery import FunctionPass, register_pass
+from numba.cuda.core.ir_utils import build_definitions, get_definition, guard
+from numba.cuda.core.untyped_passes import FindLiterallyCalls
+
+from ..captured import Bound, Placeholder
+from .bound import bind
+
+_CONSTANTS = (*ir.global_types, *ir.freevar_types, *ir.const_types)
+
+
+class LiftingCompiler(CUDACompiler):
+    """Numba's compiler with the pass that lifts.
+
+    scope: says what stands for what (functions.py).  receiver: the type of a device function's struct of arrays.
+    positions: those of the arrays that became a kernel's last arguments.
+    """
+
+    scope, receiver, positions = None, None, ()
+
+    def define_pipelines(self):
+        """Insert the pass where everything is inlined and nothing is typed yet."""
+        (manager,) = super().define_pipelines()
+        at = [step for step, _ in manager.passes].index(FindLiterallyCalls)
+        manager.passes.insert(at, (LiftCaptured, "captured arrays become arguments"))
+        manager._finalized = False
+        manager.finalize()
+        return [manager]
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class LiftCaptured(FunctionPass):
+    """Replaces placeholders by arguments and functions by what carries their arrays."""
+
+    _name = "warpkit_lift_captured"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        """Rewrite one function."""
+        lifting = _Lifting(state)
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                if isinstance(statement, ir.assign_types):
+                    lifting.rewrite(statement)
+        lifting.finish()
+        return True
+
+
+class _Lifting:
+    """The rewriting of one function."""
+
+    def __init__(self, state):
+        self.state, self.ir, self.scope = state, state.func_ir, state.pipeline.scope
+        self.entry = self.ir.blocks[min(self.ir.blocks)]
+        self.statements = []
+        self.arrays = {}  # position: variable
+
+    def rewrite(self, statement):
+        """Replace what a statement takes from outside, where it is not what may be compiled as it is."""
+        value = statement.value
+        if isinstance(value, _CONSTANTS):
+            found = value.value
+        elif isinstance(value, ir.expr_types) and value.op == "getattr":
+            found = guard(self.attribute, value)
+        else:
+            return
+        new = self.scope.replaced(found)
+        if _holds_placeholder(new):
+            statement.value = self.variable(new, value.loc)
+        elif new is not found:
+            statement.value = ir.Global(getattr(new, "__name__", "captured"), new, value.loc)
+
+    def attribute(self, expression):
+        """Return what the attribute of a user's module holds, where it holds a placeholder."""
+        owner = get_definition(self.ir, expression.value)
+        if isinstance(owner, ir.expr_types) and owner.op == "getattr":
+            module = self.attribute(owner)
+        else:
+            module = owner.value if isinstance(owner, _CONSTANTS) else None
+        return getattr(module, expression.attr, None) if type(module) is self.scope.module_type else None
+
+    def variable(self, value, loc):
+        """Return a variable that holds a replaced value from the start of the function on."""
+        if isinstance(value, Placeholder):
+            if value.position not in self.arrays:
+                self.arrays[value.position] = self.define(f"captured.{value.position}", loc)
+            return self.arrays[value.position]
+        if isinstance(value, Bound):
+            arrays = self.variable(value.arrays, loc)
+            names = [self.let(name, ir.Global(name, known, loc), loc) for name, known in (
+                ("bind", bind), ("function", value.function))]  # fmt: skip
+            return self.let("bound", ir.Expr.call(names[0], (names[1], arrays), (), loc), loc)
+        if isinstance(value, tuple) and _holds_placeholder(value):
+            return self.let("tuple", ir.Expr.build_tuple([self.variable(part, loc) for part in value], loc), loc)
+        return self.let("constant", ir.Global("constant", value, loc), loc)
+
+    def define(self, name, loc):
+        """Return a new variable."""
+        return self.entry.scope.redefine(f"${name}", loc)
+
+    def let(self, name, value, loc):
+        """Return a new variable with a value."""
+        variable = self.define(f"lifted.{name}", loc)
+        self.statements.append(ir.Assign(value, variable, loc))
+        return variable
+
+    def finish(self):
+        """Take the arrays from where they come, and put all that was added before everything else."""
+        state, loc = self.state, self.ir.loc
+        arrays = [(position, self.arrays[position]) for position in sorted(self.arrays)]
+        receiver = state.pipeline.receiver
+        if receiver is not None:
+            taken = self.receive(receiver, arrays, loc)
+        else:
+            names = [f"captured.{position}" for position, _ in arrays]
+            first = len(state.args)
+            taken = [
+                ir.Assign(ir.Arg(name, first + i, loc), variable, loc)
+                for i, (name, (_, variable)) in enumerate(zip(names, arrays))
+            ]
+            types = [self.scope.array_type(position) for position, _ in arrays]
+            self.set_arguments([*self.ir.arg_names, *names], [*state.args, *types])
+            state.pipeline.positions = tuple(position for position, _ in arrays)
+        self.entry.body[:0] = [*taken, *self.statements]
+        self.ir._definitions = build_definitions(self.ir.blocks)
+        postproc.PostProcessor(self.ir).run()
+
+    def receive(self, receiver, arrays, loc):
+        """Make the struct of a function's arrays its first argument; return what takes the arrays out of it."""
+        for block in self.ir.blocks.values():
+            for statement in block.body:
+                if isinstance(statement, ir.assign_types) and isinstance(statement.value, ir.arg_types):
+                    old = statement.value
+                    statement.value = ir.Arg(old.name, old.index + 1, old.loc)
+        own = self.define("captured", loc)
+        self.set_arguments(["captured.all", *self.ir.arg_names], [receiver, *self.state.args])
+        taken = [ir.Assign(ir.Arg("captured.all", 0, loc), own, loc)]
+        for position, variable in arrays:
+            taken.append(ir.Assign(ir.Expr.getattr(own, f"array{position}", loc), variable, loc))
+        return taken
+
+    def set_arguments(self, names, types):
+        """Replace the arguments of the function."""
+        self.ir.arg_names, self.ir.arg_count = names, len(names)
+        self.state.args, self.state.nargs = tuple(types), len(types)
+
+
+def _holds_placeholder(value) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_holds_placeholder, value))
+    return isinstance(value, Placeholder | Bound)
