@@ -35,6 +35,7 @@ BLOCK = """
     block_striped_to_blocked block_blocked_to_striped block_scatter_to_blocked block_scatter_to_striped
     block_copy_pipeline block_copy_async block_copy_wait
     block_queue_push block_queue_push_if block_queue_push_ordered block_queue_push_if_ordered
+    block_queue_push_items block_queue_push_items_ordered
     tile_states reset_tile_states lookback_next_tile lookback_publish lookback_exclusive_prefix
     grid_scratch grid_reduce
     block_histogram block_discontinuity_heads block_discontinuity_tails block_adjacent_difference

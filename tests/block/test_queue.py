@@ -197,6 +197,17 @@ BAD = {
 }
 
 
+@cuda.jit
+def push_a_fraction(buffer, counter):
+    wk.block_queue_push_ordered(buffer, counter, np.float32(0.5))
+
+
+@pytest.mark.everywhere
+def test_a_value_that_the_buffer_cannot_hold_is_refused():
+    with pytest.raises(wk.Refused, match="an item is float32, which does not go into int32"):
+        launch_or_compile(push_a_fraction, np.zeros(4, np.int32), np.zeros(1, np.uint32))
+
+
 @pytest.mark.everywhere
 @pytest.mark.parametrize("what", BAD)
 def test_refusals(what):

@@ -12,7 +12,7 @@ import warpkit as wk
 from tests.reference import exclusive
 from tests.warp import operators
 from tests.warp.kinds import build_pair, store_pair
-from warpkit.block import grid, lookback, queue
+from warpkit.block import grid, lookback, queue, queue_items
 from warpkit.errors import Fault, RaceFault
 from warpkit.simt import memory, simulator, states, sync
 
@@ -77,19 +77,41 @@ def push(buffer, counter, x, slots):
     slots[i + x.size] = wk.block_queue_push_if_ordered(buffer, counter, x[i], x[i] % 2)
 
 
+@cuda.jit
+def push_items(buffer, counter, x, places):
+    """Push the odd ones of three items a thread, twice: the second time in order."""
+    i = cuda.grid(1) * 3
+    items, flags, slots = wk.local_array(3, np.int64), wk.local_array(3, np.int8), wk.local_array(3, np.int32)
+    for k in range(3):
+        items[k] = x[i + k]
+        flags[k] = x[i + k] % 2
+    wk.block_queue_push_items(buffer, counter, items, flags, slots)
+    for k in range(3):
+        places[i + k] = slots[k]
+    wk.block_queue_push_items_ordered(buffer, counter, items, flags, slots)
+    for k in range(3):
+        places[x.size + i + k] = slots[k]
+
+
 def queues(seed):
     """Two pushes by several blocks; the second one may not fit."""
+    push_twice(push, 1, seed)
+
+
+def queues_of_items(seed):
+    """The same with three items a thread."""
+    push_twice(push_items, 3, seed)
+
+
+def push_twice(kernel, size, seed):
+    """Push the odd ones of `size` items a thread twice: each is there once, as far as there is room."""
     blocks, threads = 2 + seed % 3, (3, 5, 33)[seed % 3]
-    count = blocks * threads
-    x = np.random.default_rng(seed).integers(0, 1000, count).astype(np.int32)
+    count = blocks * threads * size
+    x = np.random.default_rng(seed).integers(0, 1000, count)
     odd = x % 2 == 1
-    buffer, counter, slots = (
-        np.full(max(1, int(1.5 * odd.sum())), -7, np.int32),
-        np.zeros(1, np.int32),
-        np.zeros(2 * count),
-    )
-    push[blocks, threads](buffer, counter, x, slots)
-    slots = slots.astype(int)
+    buffer, counter = np.full(max(1, int(1.5 * odd.sum())), -7), np.zeros(1, np.int32)
+    slots = np.zeros(2 * count, np.int64)
+    kernel[blocks, threads](buffer, counter, x, slots)
     used = slots[slots >= 0]
     assert counter[0] == 2 * odd.sum()
     assert sorted(used) == list(range(min(len(buffer), counter[0])))
@@ -126,6 +148,7 @@ PROTOCOLS = {
     "look_back_16_bytes": look_back_of_pairs,
     "two_look_backs": two_look_backs,
     "queue": lambda: queues,
+    "queue_of_items": lambda: queues_of_items,
     "grid_reduce": grids,
 }
 
@@ -161,6 +184,8 @@ REMOVED = {
     "look-back: no barrier": ("look_back_4_bytes", lookback, "barrier", nothing),
     "queue: slots not reserved in one step": ("queue", queue, "atomic_add", plain_add),
     "queue: no barrier": ("queue", queue, "barrier", nothing),
+    "queue of items: slots not reserved in one step": ("queue_of_items", queue, "atomic_add", plain_add),
+    "queue of items: no barrier": ("queue_of_items", queue_items, "barrier", nothing),
     "grid_reduce: no fence": ("grid_reduce", grid, "fence_device", nothing),
     "grid_reduce: a fence of the block only": ("grid_reduce", grid, "fence_device", sync.fence_block),
     "grid_reduce: blocks not counted in one step": ("grid_reduce", grid, "atomic_add", plain_add),
@@ -177,7 +202,8 @@ def test_what_is_taken_out_is_reported(what, monkeypatch):
     assert __file__ in str(fault) or "tiles.py" in str(fault)
 
 
-def test_at_most_one_global_atomic_a_block(monkeypatch):
+@pytest.mark.parametrize(("kernel", "size"), [(push, 1), (push_items, 3)], ids=["one", "items"])
+def test_at_most_one_global_atomic_a_block(kernel, size, monkeypatch):
     counted = []
     add = queue.atomic_add
 
@@ -187,8 +213,8 @@ def test_at_most_one_global_atomic_a_block(monkeypatch):
         return add(array, index, value)
 
     monkeypatch.setattr(queue, "atomic_add", counting)
-    x = np.concatenate([np.arange(64), np.zeros(32)]).astype(np.int32)  # the third block has no item
-    push[3, 32](np.zeros(64, np.int32), np.zeros(1, np.int32), x, np.zeros(192))
+    x = np.concatenate([np.arange(64 * size), np.zeros(32 * size, int)])  # the third block has no item
+    kernel[3, 32](np.zeros(64 * size, int), np.zeros(1, np.int32), x, np.zeros(192 * size))
     assert sorted(counted) == [0, 0, 1, 1]  # two pushes
 
 

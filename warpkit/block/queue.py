@@ -14,7 +14,7 @@ from ..simt.ops import add
 from ..simt.refusals import refuse
 from ..simt.sync import barrier, barrier_count
 from ..simt.types import cast_like, hold
-from ..warp.participants import check_movable, check_scalar_predicate
+from ..warp.participants import check_goes_into, check_movable, check_scalar_predicate
 from .shape import existing_lanes, warp_number, warps_of
 from .totals import scan_lanes
 
@@ -24,20 +24,27 @@ WARPS, ORDERED_BASE = 32, 32  # words of scratch in the ordered form: items befo
 COUNTERS = ("int32", "uint32", "int64", "uint64")
 
 
+def check_queue(name: str, buffer: Kind, counter: Kind, value: Kind) -> None:
+    """Refuse what is no queue of such values."""
+    check_movable(name, value)
+    if buffer.ndim != 1:
+        refuse(f"{name}: buffer must be a one-dimensional array, not {buffer.name}.")
+    if buffer.parts:
+        check_goes_into(name, "an item", value, buffer.parts[0])
+    if counter.ndim != 1 or (counter.parts and counter.parts[0].name not in COUNTERS):
+        refuse(f"{name}: counter must be an array with one 32- or 64-bit integer, not {counter.name}.")
+
+
 def _check_push(name):
     def check(buffer: Kind, counter: Kind, value: Kind) -> None:
-        check_movable(name, value)
-        if buffer.ndim != 1:
-            refuse(f"{name}: buffer must be a one-dimensional array, not {buffer.name}.")
-        if counter.ndim != 1 or (counter.parts and counter.parts[0].name not in COUNTERS):
-            refuse(f"{name}: counter must be an array with one 32- or 64-bit integer, not {counter.name}.")
+        check_queue(name, buffer, counter, value)
 
     return check
 
 
 def _check_push_if(name):
     def check(buffer: Kind, counter: Kind, value: Kind, pred: Kind) -> None:
-        _check_push(name)(buffer, counter, value)
+        check_queue(name, buffer, counter, value)
         check_scalar_predicate(name, pred)
 
     return check
@@ -57,6 +64,8 @@ def block_queue_push_if(buffer, counter, value, pred):
     Storage: 16 bytes of shared memory, shared with other collectives; free again when it returns.
     Order: none between blocks and between warps of a block; in a warp by lane.
     Cost: 3 barriers, 1 ballot and 1 shared atomic a warp, 1 global atomic a block, none if no thread has an item.
+    With several items a thread `block_queue_push_items` is faster: its barriers and its atomic serve all of them.
+    Errors: Refused for a value that does not go into the buffer.
     Source: warp-aggregated atomics (Adinetz 2014), one level more.
     Example: 256 threads push if their index is odd -> 128 different slots, the counter 128 higher.
     """
