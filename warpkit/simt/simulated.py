@@ -122,8 +122,14 @@ def components_of(value: Any) -> list:
     return [value[name] for name in value.dtype.names] if kind_of_value(value).family == "record" else []
 
 
+_casts: dict[tuple[type, type], np.dtype[Any]] = {}  # scalar types for which `as_kind` has been decided
+
+
 def as_kind(value: Any, result: Any) -> Any:
     """Return `result` in the type of `value`."""
+    known = _casts.get((type(value), type(result)))
+    if known is not None:
+        return simulator.scalar(result, known)
     if isinstance(value, tuple) or is_vector(value):
         mine, theirs = components_of(value), components_of(result)
         if len(mine) != len(theirs):
@@ -141,6 +147,8 @@ def as_kind(value: Any, result: Any) -> Any:
         ("bool", "unsigned"),
     ):
         _refuse_result(value, result)
+    if all(isinstance(number, np.generic | bool | int | float | complex) for number in (value, result)):
+        _casts[type(value), type(result)] = dtype_of(value)
     return simulator.scalar(result, dtype_of(value))
 
 
