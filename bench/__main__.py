@@ -17,9 +17,9 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
-SUITES = {"warp": "warp", "simulator": "simulator", "import": "importtime", **BLOCK}
+SUITES = {"warp": "warp", "claims": "claims", "simulator": "simulator", "import": "importtime", **BLOCK}
 GROUPS = {"block": tuple(BLOCK)}
-GPU_SUITES = {"warp", *BLOCK}
+GPU_SUITES = {"warp", "claims", *BLOCK}
 APART = set(BLOCK)
 """Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
 PATIENCE = 150

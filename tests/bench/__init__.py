@@ -1,0 +1,1 @@
+"""The benchmarks' own kernels: that both sides of a comparison compute the same."""

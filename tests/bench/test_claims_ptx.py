@@ -1,0 +1,56 @@
+"""The kernels of every claim compile for a GPU, and do what their side of the claim says."""
+
+import numba
+import numpy as np
+import pytest
+
+from bench import claims
+from tests.ptx import count
+
+X = claims.values(4096)
+
+
+def ptx_of(compile_ptx, claim, kernel):
+    x = claims.shaped(claim, X)
+    expected = np.ascontiguousarray(claim.expected(x))
+    return compile_ptx(kernel, numba.typeof(x.copy()), numba.typeof(expected))
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: claim.name)
+def test_both_sides_compile_and_store(claim, compile_ptx):
+    for kernel in (claim.before, claim.after):
+        assert count(ptx_of(compile_ptx, claim, kernel), "st.global") > 0
+
+
+def named(part):
+    return next(claim for claim in claims.CLAIMS if part in claim.name)
+
+
+@pytest.mark.parametrize(
+    ("part", "instruction", "before", "after"),
+    [
+        ("3.3: butterfly over a warp", "shfl.sync", 5, 0),
+        ("3.3: butterfly over a warp", "redux.sync", 0, 1),
+        ("3.3: butterfly over 8 lanes", "shfl.sync", 3, 3),
+        ("3.4", "shfl.sync", 31, 6),
+        ("16-byte", "ld.global.v4", 0, 1),
+    ],
+)
+def test_the_instructions_that_a_reason_names(part, instruction, before, after, compile_ptx):
+    claim = named(part)
+    for kernel, each in ((claim.before, before), (claim.after, after)):
+        found = count(ptx_of(compile_ptx, claim, kernel), instruction)
+
+        assert found == each * (found // each if each else 0)  # the compiler unrolls rounds
+        assert bool(found) == bool(each)
+
+
+@pytest.mark.parametrize("kernel", [claims.kernels.queue_before, *(queue[1] for queue in claims.QUEUES)])
+def test_queues_compile_with_one_global_atomic(kernel, compile_ptx):
+    ptx = compile_ptx(kernel, *(numba.typeof(array) for array in (X, X, np.zeros(1, np.int32))))
+
+    assert count(ptx, "atom.global") == 1
+
+
+def test_work_on_compiles(compile_ptx):
+    assert count(compile_ptx(claims.copies.work_on, numba.typeof(X), numba.typeof(X)), "st.global") == 1
