@@ -6,6 +6,7 @@ another, so that they do not wait for each other. Up to 2**31 items are walked i
 """
 
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ def walk_of(dimensions: Dimensions) -> Walk:
     word: type = np.uint32 if bits == 32 else np.uint64
     numbers: list[Any] = []
     below = items
-    for outer, dimension in zip(dimensions, dimensions[1:]):
+    for outer, dimension in itertools.pairwise(dimensions):
         below //= outer.count
         numbers += [*divisor(below, bits), -dimension.count % (1 << bits)]
     return Walk(len(dimensions), items, word, tuple(map(word, numbers)), _steps(dimensions))

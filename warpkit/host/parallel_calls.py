@@ -1,0 +1,160 @@
+"""What the parallel forms share: a range and a body become a kernel and the arguments of its launch.
+
+A kernel template is compiled once for what a body *is* (code and captured values), the shape of the range and the
+types of the arguments: equal closures made anew, other arrays and other extents find it again.
+"""
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import Refused
+from ..simt import machine
+from ..simt.specs import Options, Spec, scalar_spec, tuple_spec
+from . import program
+from .arrays import Argument, as_argument
+from .identity import identity
+from .launch import on_device
+from .ranges import Dimensions
+from .ranges_walk import Walk, walk_of
+from .streams import enter
+
+MOST_KERNELS = 1024
+_kernels: "dict[Hashable, Loaded]" = {}
+OPTIONS = Options()
+
+
+class Walked(NamedTuple):
+    """A range as kernels take it: the arguments `numbers` and `steps`, and `specs` for the counts before them."""
+
+    walk: Walk
+    count: Spec
+    specs: tuple[Spec, Spec]
+    payloads: tuple[Any, Any]
+
+    @property
+    def form(self) -> tuple[int, bool, bool]:
+        """What a template depends on: dimensions, whether they have steps, whether 32 bits do not count the items."""
+        return self.walk.ndim, bool(self.walk.steps), self.walk.word is np.uint64
+
+    def counts(self, *numbers: int) -> list[Any]:
+        """Return counts of items as arguments."""
+        return [machine.scalar_payload(self.count, number) for number in numbers]
+
+
+@functools.lru_cache(512)
+def walked(dimensions: Dimensions) -> Walked:
+    """Return a range that is not empty as kernels take it."""
+    walk = walk_of(dimensions)
+    parts = [_numbers(walk.numbers), _numbers(walk.steps)]
+    (spec, payload), (step_spec, step_payload) = parts
+    return Walked(walk, scalar_spec(walk.word), (spec, step_spec), (payload, step_payload))
+
+
+def _numbers(numbers: Sequence[Any]) -> tuple[Spec, Any]:
+    specs = [scalar_spec(number.dtype) for number in numbers]
+    payloads = [machine.scalar_payload(spec, number) for spec, number in zip(specs, numbers)]
+    return tuple_spec(tuple(specs)), machine.tuple_payload(payloads)
+
+
+class Loaded(NamedTuple):
+    """A kernel, and where among the arrays of the functions that it calls those are that follow its arguments."""
+
+    kernel: machine.Kernel
+    captured: list[int]
+
+
+class Calls(NamedTuple):
+    """The functions that a template calls: what decides their code, and the arrays that they capture."""
+
+    keys: tuple[Hashable, ...]
+    arrays: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, *functions: Any) -> "Calls":
+        """Return what the functions are at present."""
+        if len(functions) == 1:  # without a loop: this is a part of every call
+            known = identity(functions[0])
+            return cls((machine.shared_key(functions[0], known.key),), known.arrays)
+        several = [identity(function) for function in functions]
+        arrays = tuple(array for known in several for array in known.arrays)
+        shared = tuple(_first(arrays, array) for array in arrays)  # an array captured by two of them is one argument
+        keys = [machine.shared_key(function, known.key) for function, known in zip(functions, several)]
+        return cls((*keys, shared), arrays)
+
+    def place_of(self, array: Any) -> int:
+        """Return which of the arrays this one is."""
+        return _first(self.arrays, array)
+
+
+def _first(arrays: Sequence[Any], array: Any) -> int:
+    return next(place for place, known in enumerate(arrays) if known is array)
+
+
+def kernel_of(
+    what: Hashable, form: Hashable, specs: tuple[Spec, ...], calls: Calls, template: Callable[[], Any]
+) -> Loaded:
+    """Return the kernel of what a template calls: the one compiled before, or that of the template.
+
+    Args: what, form: which template, and what decides it besides the functions that it calls.
+    """
+    key = what, form, specs, machine.current_device(), *calls.keys
+    found = _kernels.get(key)
+    if found is None:
+        function = template()
+        whole = identity(function)
+        compiled = program.compiled(function, whole, specs, OPTIONS)
+        places = [calls.place_of(whole.arrays[position]) for position in compiled.captured]
+        if len(_kernels) >= MOST_KERNELS:
+            _kernels.clear()
+        found = _kernels[key] = Loaded(compiled.kernel, places)
+    return found
+
+
+def check_function(name: str, what: str, function: Any) -> None:
+    """Refuse what a kernel cannot call."""
+    if not callable(function) or isinstance(function, type):
+        raise Refused(f"{name}: {what} must be a function, not {_shown(function)}.")
+
+
+def _shown(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+
+
+class Entered(NamedTuple):
+    """Arguments that are ready for a launch: the stream, what follows the explicit ones, what must be held."""
+
+    stream: int
+    captured: list[Argument]
+    visitors: Sequence[Argument]
+
+
+def enter_with(stream: Any, arguments: list[Argument], calls: Calls, which: Sequence[int]) -> Entered:
+    """Return the stream of a call, ordered after what made its arguments and captured arrays, and the latter.
+
+    A captured array of NumPy's is copied to the device, for each call anew.
+    """
+    if not which:
+        handle, visitors = enter(stream, arguments)
+        return Entered(handle, [], visitors)
+    arrays = [calls.arrays[place] for place in which]
+    there = [None if isinstance(array, np.ndarray) else as_argument(array, "a captured array") for array in arrays]
+    handle, visitors = enter(stream, arguments + [argument for argument in there if argument is not None])
+    captured = [
+        as_argument(on_device(array, handle), "a captured array") if argument is None else argument
+        for argument, array in zip(there, arrays)
+    ]
+    return Entered(handle, captured, visitors)
+
+
+def names_of(body: Any, ndim: int, count: int) -> list[str]:
+    """Return the names of a body's arguments behind the indices, by which a prepared call replaces them."""
+    function = getattr(body, "py_func", None) or getattr(body, "fn", None) or body
+    try:
+        names = list(signature(function).parameters)[ndim : ndim + count]
+    except (TypeError, ValueError):
+        names = []
+    return names + [f"argument {place}" for place in range(len(names), count)]
