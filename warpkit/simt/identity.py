@@ -7,6 +7,7 @@ layout only: the compiler makes arguments of them.
 
 import functools
 import itertools
+import sys
 import types
 import weakref
 from typing import Any
@@ -53,10 +54,11 @@ def identity(function: Any) -> Identity:
 def _look_at(function: Any, above: dict[int, int]) -> "_Look":
     """Return what there is to know about a function; `above`: those that are being looked at, and their depths."""
     known = _memo.get(_reference(function)) if above else None
-    if known is not None and known.holds(function):
-        return known
+    if known is not None and not known.cyclic and known.holds(function):
+        return known  # but in a cycle of calls what it is depends on where one enters
     look = _Look(function, above)
-    if look.lowest >= len(above):  # else it is true only where it was found, inside a function that calls itself
+    if look.lowest >= len(above):
+        look.lowest = sys.maxsize
         if len(_memo) >= MOST_REMEMBERED:
             for oldest in list(itertools.islice(_memo, MOST_REMEMBERED // 4)):
                 _memo.pop(oldest, None)
@@ -76,16 +78,17 @@ class _Look:
     """One look at a function: what it is, and what that rests on.
 
     names: (namespace, name, value) of each global and module attribute that it reads; cells: (closure cell, value);
-    called: (function, look) of all functions below.  lowest: the outermost function of the stack that it refers to.
+    called: (function, look) of all functions below.  lowest: the depth of the outermost function above that it calls;
+    cyclic: True where it or what it calls does such a thing.
     """
 
     __slots__ = (
-        "above", "arrays", "attributes", "called", "cells", "code", "defaults", "flat", "identity", "lowest", "modules",
-        "names", "specs",
+        "above", "arrays", "attributes", "called", "cells", "code", "cyclic", "defaults", "flat", "identity", "lowest",
+        "modules", "names", "specs",
     )  # fmt: skip
 
     def __init__(self, function: Any, above: dict[int, int]) -> None:
-        self.above, self.lowest = above, len(above)
+        self.above, self.lowest, self.cyclic = above, len(above), False
         plain = type(function) is types.FunctionType
         self.code: types.CodeType | None = function.__code__ if plain else None
         self.defaults: tuple[Any, ...] | None = function.__defaults__ if plain else None
@@ -163,12 +166,12 @@ class _Look:
         """Return the term of a function that this one may call, and where its arrays are among all."""
         depth = self.above.get(id(function))
         if depth is not None:  # it calls itself, perhaps by way of others
-            self.lowest = min(self.lowest, depth)
+            self.lowest, self.cyclic = min(self.lowest, depth), True
             return "above", len(self.above) - depth
         look = _look_at(function, self.above)
         self.called[id(function)] = function, look
         self.called.update(look.called)
-        self.lowest = min(self.lowest, look.lowest)
+        self.lowest, self.cyclic = min(self.lowest, look.lowest), self.cyclic or look.cyclic
         known = look.identity
         if not known.arrays:
             return known.key
@@ -185,7 +188,9 @@ class _Look:
             name = value.__name__
             return "module", name if is_library(name) else self._module(value)
         if isinstance(value, tuple):
-            return "tuple", *([] if type(value) is tuple else [type(value)]), *map(self._term, value)
+            fields = getattr(value, "_fields", ())
+            named = (type(value).__qualname__, *fields) if fields else Same(type(value))
+            return "tuple", None if type(value) is tuple else named, *map(self._term, value)
         if is_array(value):
             spec = spec_of(value)
             return "array", self._place(value, spec), spec
