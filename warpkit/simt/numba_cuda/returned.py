@@ -1,0 +1,46 @@
+"""What a function returns for given arguments, before anything is launched."""
+
+import numpy as np
+from numba.cuda import types
+from numba.cuda.np.numpy_support import as_dtype
+
+from ...errors import Refused
+from ..identity import identity
+from .building import build, compiling_for
+from .functions import Scope, empty_copy, scalar_type
+
+
+def returned_dtype(function, dtypes, capability):
+    """Return the dtype of what `function` returns for one value of each dtype, a tuple as a structured dtype.
+
+    A structured dtype stands for the tuple of its fields. The function is compiled, as the kernel that calls it will.
+    """
+
+    def probe(*given):
+        return function(*given)
+
+    with compiling_for(capability):
+        known = identity(probe)
+        chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
+        scope, copy = Scope(known.specs, chosen), empty_copy(probe)
+        scope.fill(copy, probe, known.arrays)
+        packed = types.StarArgTuple(tuple(map(_value_type, dtypes)))
+        result, _ = build(copy, (packed,), None, chosen, scope)
+    return _dtype_of(result.signature.return_type, function)
+
+
+def _value_type(dtype):
+    """Return Numba's type of a value."""
+    if dtype.names:
+        return types.Tuple(tuple(_value_type(dtype[name]) for name in dtype.names))
+    return scalar_type(dtype)
+
+
+def _dtype_of(t, function):
+    """Return the dtype of a value of a Numba type."""
+    t = types.unliteral(t)
+    if isinstance(t, types.BaseTuple) and len(t):
+        return np.dtype([(f"f{k}", _dtype_of(part, function)) for k, part in enumerate(t)])
+    if not isinstance(t, types.Number | types.Boolean):
+        raise Refused(f"{getattr(function, '__name__', function)} returns {t}; return a number or a tuple of numbers.")
+    return as_dtype(t)
