@@ -6,6 +6,7 @@ _versions.check()
 
 from .block import *  # noqa: F403
 from .errors import *  # noqa: F403
+from .host import *  # noqa: F403
 from .ops import *  # noqa: F403
 from .warp import *  # noqa: F403
 

@@ -9,7 +9,7 @@ from ..errors import Refused
 from . import commands
 from .commands import Command, Deferred, HostCall, Slot
 from .launch import Extent, Prepared
-from .parallel import parallel_for, parallel_reduce_sum
+from .parallel import parallel_for
 
 Callback = Callable[[], Any]
 
@@ -39,12 +39,6 @@ class CommandList:
     def parallel_for(self, range: Any, body: Any, *args: Any) -> "CommandList":
         """Append a `warpkit.parallel_for`."""
         return self._append(commands.deferred(commands.form, parallel_for, range, body, *args))
-
-    def parallel_reduce_sum(self, range: Any, body: Any, *args: Any, out: Any, dtype: Any = None) -> "CommandList":
-        """Append a `warpkit.parallel_reduce_sum`; the sum goes to `out`, an array of one item."""
-        return self._append(
-            commands.deferred(commands.form, parallel_reduce_sum, range, body, *args, out=out, dtype=dtype)
-        )
 
     def upload(self, dst: Any, src: Any) -> "CommandList":
         """Append a copy of a host array to a device array: see `warpkit.upload`."""

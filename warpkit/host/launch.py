@@ -199,7 +199,7 @@ def kernel_name(kernel: Any) -> str:
 
 def extent(what: str, given: Extent) -> Triple:
     """Return a grid or a block as three ints."""
-    if type(given) is int and given >= 0:
+    if type(given) is int and given > 0:
         return given, 1, 1
     sizes = given if isinstance(given, tuple) else (given,)
     try:

@@ -97,7 +97,8 @@ class Stream:
     def done(self) -> Done:
         """Return a future that is done when the work that the stream has so far is, and its callbacks.
 
-        Threads ask for its `result()`, coroutines await it. It has the first error among them, which `synchronize()` then does not raise again.
+        Threads ask for its `result()`, coroutines await it. It has the first error among them, which `synchronize()`
+        then does not raise again.
         """
         from .submission import submission
 

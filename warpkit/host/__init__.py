@@ -1,0 +1,14 @@
+"""The host floor: launching kernels, loops over ranges, streams, events, command lists."""
+
+from typing import TYPE_CHECKING
+
+from .command_list import CommandList, Commit, Replay
+from .commands import copy, download, fill, slot, upload
+from .launch import Prepared, launch, prepare
+from .parallel import parallel_for
+from .ranges import Range
+from .streams import Event, Stream, pinned_array, synchronize
+
+# Everything imported above is public: to add a name is to add it to one import.
+if not TYPE_CHECKING:
+    __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))
