@@ -16,6 +16,8 @@ from .identity import Identity
 from .program import Program
 from .streams import as_stream, enter, keep
 
+SPEC, PAYLOAD = Argument._fields.index("spec"), Argument._fields.index("payload")
+
 Extent = int | tuple[int, ...]
 Triple = tuple[int, int, int]
 
@@ -35,7 +37,12 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     Errors: Refused or ValueError for what cannot be an argument, a grid or a block; nothing is launched then.
     """
     whole, size = extent("grid", grid), extent("block", block)
-    arguments = arguments_of(args)
+    arguments, specs, payloads = [], [], []
+    for index, arg in enumerate(args):  # one loop: this is what a launch costs
+        argument = as_argument(arg, index)
+        arguments.append(argument)
+        specs.append(argument[SPEC])
+        payloads.append(argument[PAYLOAD])
     handle, visitors = enter(stream, arguments)
     program = program_of(kernel)
     if 0 in whole:
@@ -43,8 +50,7 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     if program is None:
         machine.launch_by_numba(kernel, whole, size, shared, handle, args)
         return
-    compiled, known = program.compiled(tuple([argument.spec for argument in arguments]))
-    payloads = [argument.payload for argument in arguments]
+    compiled, known = program.compiled(tuple(specs))
     if compiled.captured:
         arguments = captured_arguments(known, compiled.captured, handle)
         payloads += [argument.payload for argument in arguments]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..simt import machine
 from ..simt.specs import Image, Options, Spec
 from . import cache
-from .identity import Identity, identity
+from .identity import Identity, Look, look
 
 MOST_KERNELS = 1024  # kept for later; a kernel that somebody holds lives on
 
@@ -32,23 +32,25 @@ _lock = threading.RLock()
 class Program:
     """What `launch` makes of a kernel function; safe from several threads."""
 
-    __slots__ = ("__weakref__", "_identity", "_table", "function", "options")
+    __slots__ = ("__weakref__", "_look", "_table", "function", "options")
 
     def __init__(self, function: Any, options: Options | None = None) -> None:
         self.function, self.options = function, options or Options()
-        self._identity: Identity | None = None
+        self._look: Look | None = None
         self._table: dict[Hashable, Compiled] = {}
 
     def compiled(self, specs: tuple[Spec, ...]) -> tuple[Compiled, Identity]:
         """Return the kernel for arguments of these types on the current device, and what the function is by now."""
-        known = identity(self.function)
-        if known is not self._identity:  # a captured value has changed: what was compiled means something else
-            self._identity, self._table = known, {}
+        seen = self._look
+        if seen is None or not seen.holds(self.function):
+            self._look = seen = look(self.function)
+            self._table = {}  # a captured value has changed: what was compiled means something else
+        table = self._table
         key = specs if machine.device_count() == 1 else (specs, machine.current_device())
-        found = self._table.get(key)
+        found = table.get(key)
         if found is None:
-            found = self._table[key] = compiled(self.function, known, specs, self.options)
-        return found, known
+            found = table[key] = compiled(self.function, seen.identity, specs, self.options)
+        return found, seen.identity
 
 
 def compiled(function: Any, known: Identity, specs: tuple[Spec, ...], options: Options) -> Compiled:

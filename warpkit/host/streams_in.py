@@ -23,6 +23,7 @@ from .arrays_layout import Argument
 from .arrays_values import PARTS
 from .streams_order import hold, order
 
+FRAMEWORK = Argument._fields.index("framework")
 LEGACY = 1  # another name of stream 0
 
 STREAMS: dict[type, Callable[[Any], int]] = {}  # exact type: how to get its handle
@@ -42,6 +43,12 @@ def enter(stream: Any, arguments: Sequence[Argument] = ()) -> tuple[int, Sequenc
 
     Errors: as `as_stream`; also for an array on another device than the current one.
     """
+    for argument in arguments:
+        if argument[FRAMEWORK] is not None:
+            break
+    else:  # nothing but numba's own arrays and numbers, as in most calls
+        if machine.device_count() == 1:
+            return (0 if stream is None else handle_of(stream)), ()
     handle = current_stream(arguments) if stream is None else handle_of(stream)
     device = machine.current_device()
     visitors: list[Argument] = []

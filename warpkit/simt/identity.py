@@ -47,16 +47,21 @@ def identity(function: Any) -> Identity:
     Args: function: a plain function, a `cuda.jit` kernel or device function, a partial, a method.
     Cost: 1–2 µs for a function seen before, 5–10 µs for a new closure of known code.
     """
-    look = _memo.get(_reference(function))
-    return look.identity if look is not None and look.holds(function) else _look_at(function, {}).identity
+    return look(function).identity
 
 
-def _look_at(function: Any, above: dict[int, int]) -> "_Look":
+def look(function: Any) -> "Look":
+    """Return a look at a function: what its `identity` is, as long as it `holds`."""
+    found = _memo.get(_reference(function))
+    return found if found is not None and found.holds(function) else _look_at(function, {})
+
+
+def _look_at(function: Any, above: dict[int, int]) -> "Look":
     """Return what there is to know about a function; `above`: those that are being looked at, and their depths."""
     known = _memo.get(_reference(function)) if above else None
     if known is not None and not known.cyclic and known.holds(function):
         return known  # but in a cycle of calls what it is depends on where one enters
-    look = _Look(function, above)
+    look = Look(function, above)
     if look.lowest >= len(above):
         look.lowest = sys.maxsize
         if len(_memo) >= MOST_REMEMBERED:
@@ -67,14 +72,14 @@ def _look_at(function: Any, above: dict[int, int]) -> "_Look":
 
 
 _reference = weakref.ref
-_memo: "dict[weakref.ref[Any], _Look]" = {}
+_memo: "dict[weakref.ref[Any], Look]" = {}
 
 
 def _forget(reference: "weakref.ref[Any]") -> None:
     _memo.pop(reference, None)
 
 
-class _Look:
+class Look:
     """One look at a function: what it is, and what that rests on.
 
     names: (namespace, name, value) of each global and module attribute that it reads; cells: (closure cell, value);
@@ -94,7 +99,7 @@ class _Look:
         self.defaults: tuple[Any, ...] | None = function.__defaults__ if plain else None
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
-        self.called: dict[int, tuple[Any, _Look]] = {}
+        self.called: dict[int, tuple[Any, Look]] = {}
         self.arrays: list[Any] = []
         self.specs: list[ArraySpec] = []
         self.attributes: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class Graph:
         self._nodes: list[Any] = []
         self._parameters: list[Any] = []
         for step in steps:
-            parameters = _new_parameters(step)
+            parameters = _new_parameters(step, self._context)
             _describe(parameters, step)
             self._nodes.append(self._add(step, parameters))
             self._parameters.append(parameters)
@@ -76,7 +76,7 @@ class Graph:
             pass  # it was never made, or the driver is going down
 
 
-def _new_parameters(step: Step) -> Any:
+def _new_parameters(step: Step, context: Any) -> Any:
     if isinstance(step, CopyStep):
         copy = driver.CUDA_MEMCPY3D()
         copy.Height = copy.Depth = 1
@@ -85,7 +85,7 @@ def _new_parameters(step: Step) -> Any:
         return driver.CUDA_MEMSET_NODE_PARAMS()
     node = driver.CUDA_KERNEL_NODE_PARAMS()
     frame = Frame(sum(map(len, step.payloads)))
-    node.func, node.kernelParams = step.kernel.function, frame.address
+    node.kern, node.ctx, node.kernelParams = step.kernel.handle, context, frame.address
     return node, frame
 
 
@@ -93,7 +93,7 @@ def _describe(parameters: Any, step: Step) -> None:
     """Write a step into the driver's structure."""
     if isinstance(step, KernelStep):
         node, frame = parameters
-        frame.view[:] = b"".join(step.payloads)
+        frame.store[:] = b"".join(step.payloads)
         node.gridDimX, node.gridDimY, node.gridDimZ = step.grid
         node.blockDimX, node.blockDimY, node.blockDimZ = step.block
         node.sharedMemBytes = step.shared

@@ -25,14 +25,14 @@ _launch = driver.cuLaunchKernel
 class Frame:
     """Memory for a parameter block of `size` bytes, and the address of the array of its slots' addresses."""
 
-    __slots__ = ("_pointers", "_store", "address", "view")
+    __slots__ = ("_held", "_pointers", "address", "store")
 
     def __init__(self, size: int) -> None:
-        self._store = (ctypes.c_uint64 * (size // SLOT))()
-        base = ctypes.addressof(self._store)
+        self.store = bytearray(size)
+        self._held = (ctypes.c_char * size).from_buffer(self.store)  # as long as it is held, the memory stays in place
+        base = ctypes.addressof(self._held)
         self._pointers = (ctypes.c_void_p * (size // SLOT))(*range(base, base + size, SLOT))
         self.address = ctypes.addressof(self._pointers)
-        self.view = memoryview(self._store).cast("B")
 
 
 class Kernel:
@@ -40,7 +40,7 @@ class Kernel:
 
     def __init__(self, image: Image, library: Any, handle: Any) -> None:
         self.image = image
-        self._library, self._handle = library, handle
+        self._library, self.handle = library, handle
         self.function = driver.CUfunction(int(handle))
         self._frames: list[Frame] = []
         self._granted: dict[int, int] = {}
@@ -62,7 +62,7 @@ class Kernel:
             frame = self._frames.pop()
         except IndexError:
             frame = Frame(len(block_of_parameters))
-        frame.view[:] = block_of_parameters
+        frame.store[:] = block_of_parameters
         if shared:
             self.grant(shared)
         if self.plain:
@@ -79,7 +79,7 @@ class Kernel:
         """Return a function of the stream that launches with everything else decided; several threads may call it."""
         block_of_parameters = b"".join(payloads)
         frame = Frame(len(block_of_parameters))
-        frame.view[:] = block_of_parameters
+        frame.store[:] = block_of_parameters
         if shared:
             self.grant(shared)
         if not self.plain:
@@ -157,12 +157,12 @@ class Kernel:
         with self._lock:
             if self._granted.get(device, 0) < shared <= properties(device).shared_per_block - self.shared_bytes:
                 attribute = ATTRIBUTE.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                call(driver.cuKernelSetAttribute, attribute, shared, self._handle, device)
+                call(driver.cuKernelSetAttribute, attribute, shared, self.handle, device)
                 self._granted[device] = shared
 
     def _attribute(self, name: str) -> int:
         attribute = getattr(ATTRIBUTE, f"CU_FUNC_ATTRIBUTE_{name}")
-        return int(call(driver.cuKernelGetAttribute, attribute, self._handle, current_device()))
+        return int(call(driver.cuKernelGetAttribute, attribute, self.handle, current_device()))
 
     @property
     def registers(self) -> int:
