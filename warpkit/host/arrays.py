@@ -38,7 +38,7 @@ def as_output(value: Any, name: Name) -> Argument:
     """Return `as_argument` of an array that kernels write to; refuse one that they must not, or cannot."""
     found = as_argument(value, name)
     if not found.is_array:
-        refuse(name, f"is a {type(value).__name__}, and results go to a device array.")
+        refuse(name, f"is of type {type(value).__name__}, and results go to a device array.")
     if found.readonly:
         refuse(name, "is read-only, and results would go to it: pass an array that may be written, or a copy.")
     if found.strides is not None and any(not step and extent > 1 for step, extent in zip(found.strides, found.shape)):
@@ -55,7 +55,7 @@ def _read_any(value: Any, name: Name) -> Argument:
     try:
         interface = getattr(value, "__cuda_array_interface__", None)
     except Exception as error:
-        refuse(name, f"is a {type(value).__name__} that gives no __cuda_array_interface__: {error}")
+        refuse(name, f"({type(value).__name__}) gives no __cuda_array_interface__: {str(error).rstrip('.')}.")
     if interface is not None:
         return read_by_interface(value, interface, name)
     if hasattr(type(value), "__dlpack__"):

@@ -1,5 +1,6 @@
 """Readers of arrays of any make, by the two protocols: `__cuda_array_interface__` and DLPack."""
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,17 +17,18 @@ CPU, CUDA, CUDA_PINNED, CUDA_MANAGED = 1, 2, 3, 13  # DLPack's kinds of device
 
 def read_by_interface(array: Any, interface: Any, name: Name) -> Argument:
     """Read what `__cuda_array_interface__` says, of any version; its stream is one that work has to come after."""
+    kind = type(array).__name__
     if not isinstance(interface, Mapping):
-        refuse(name, f"is a {type(array).__name__} whose __cuda_array_interface__ is no dictionary.")
+        refuse(name, f"({kind}) has a __cuda_array_interface__ that is no dictionary.")
     try:
         shape, typestr, (pointer, readonly) = interface["shape"], interface["typestr"], interface["data"]
         shape, pointer = _integers(shape), int(pointer or 0)
         strides = None if interface.get("strides") is None else _integers(interface["strides"])
         dtype = _dtype(typestr, interface.get("descr"))
     except KeyError as missing:
-        refuse(name, f"is a {type(array).__name__} whose __cuda_array_interface__ has no {missing.args[0]!r}.")
+        refuse(name, f"({kind}) has no {missing.args[0]!r} in its __cuda_array_interface__.")
     except (TypeError, ValueError) as error:
-        refuse(name, f"is a {type(array).__name__} whose __cuda_array_interface__ is malformed: {error}.")
+        refuse(name, f"({kind}) has a malformed __cuda_array_interface__: {str(error).rstrip('.')}.")
     if interface.get("mask") is not None:
         refuse(name, "is a masked array, whose mask no kernel here reads: pass the data and the mask as two arrays.")
     layout = layout_of(dtype, shape, strides, bool(readonly), name)
@@ -37,7 +39,7 @@ def read_by_interface(array: Any, interface: Any, name: Name) -> Argument:
 
 
 def _integers(given: Any) -> tuple[int, ...]:
-    return tuple([entry.__index__() for entry in given])
+    return tuple([operator.index(entry) for entry in given])
 
 
 def _dtype(typestr: str, descr: Any) -> np.dtype[Any]:
@@ -70,12 +72,12 @@ def read_by_dlpack(array: Any, name: Name, readonly: bool = False) -> Argument:
         place, device = (int(number) for number in array.__dlpack_device__())
         if place not in (CUDA, CUDA_MANAGED):
             where = "in host memory" if place in (CPU, CUDA_PINNED) else f"on a device of DLPack's kind {place}"
-            refuse(name, f"is a {kind} {where}: move it to the GPU first.")
+            refuse(name, f"({kind}) is {where}: move it to the GPU first.")
         tensor = read_dlpack(array)
     except Refused:
         raise
     except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        refuse(name, f"is a {kind} that does not come by DLPack ({type(error).__name__}: {str(error).rstrip('.')}).")
+        refuse(name, f"({kind}) does not come by DLPack: {type(error).__name__}, {str(error).rstrip('.')}.")
     layout = layout_of(tensor.dtype, tensor.shape, tensor.strides, readonly or tensor.readonly, name)
     check_address(tensor.pointer, layout, name)
     owner = tensor.view, array

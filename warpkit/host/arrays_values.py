@@ -11,7 +11,7 @@ from .arrays_layout import Argument, Framework, Layout, Name, check_dtype, refus
 
 Reader = Callable[[Any, Name], Argument]
 
-INTEGERS = range(-(2**63), 2**63)
+LEAST, BEYOND = -(2**63), 2**63
 
 
 class Parts(Framework):
@@ -39,7 +39,7 @@ _int64 = _scalar_reader(np.int64)
 
 def read_int(value: int, name: Name) -> Argument:
     """Read a Python int as int64."""
-    if value not in INTEGERS:
+    if not LEAST <= value < BEYOND:
         refuse(name, f"is {value}, which int64 does not hold: pass np.uint64(x), or a float.")
     return _int64(value, name)
 
@@ -82,13 +82,9 @@ def refuse_host(array: Any, name: Name) -> NoReturn:
 
 def refuse_other(value: Any, name: Name) -> NoReturn:
     """Refuse what is nothing that a kernel takes."""
-    if isinstance(value, list):
-        refuse(name, "is a list: pass a tuple, or a device array.")
-    refuse(
-        name,
-        f"is {'None' if value is None else 'a ' + type(value).__name__}, which no kernel takes: pass device arrays, "
-        "numbers, tuples or records.",
-    )
+    what = "None" if value is None else f"of type {type(value).__name__}"
+    instead = "a tuple, or a device array" if isinstance(value, list) else "device arrays, numbers, tuples or records"
+    refuse(name, f"is {what}, which no kernel takes: pass {instead}.")
 
 
 def read_tuple(value: tuple[Any, ...], name: Name, read: Reader) -> Argument:

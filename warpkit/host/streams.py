@@ -1,5 +1,7 @@
 """Streams, events and pinned memory for users; and what `stream=` means everywhere (streams_in.py)."""
 
+import math
+import operator
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
@@ -217,8 +219,10 @@ def pinned_array(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.nd
     dtype = np.dtype(dtype)
     if dtype.hasobject:
         raise Refused(f"pinned_array: {dtype} holds Python objects, which no GPU reads: pass a number type.")
-    extents = np.empty(0).reshape(0, *shape).shape[1:] if isinstance(shape, tuple) else (int(shape),)
-    nbytes = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
+    extents = tuple([operator.index(extent) for extent in (shape if isinstance(shape, tuple) else (shape,))])
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"pinned_array: {shape} is no shape: extents are not negative.")
+    nbytes = math.prod(extents) * dtype.itemsize
     return np.asarray(_Pinned(nbytes)).view(dtype).reshape(extents) if nbytes else np.empty(extents, dtype)
 
 
