@@ -22,7 +22,8 @@ else:
     from .simulator import host as _host
 
 Kernel = _host.Kernel
-compile_image, shared_key, returned_dtype = _host.compile_image, _host.shared_key, _host.returned_dtype
+compile_image, shared_key = _host.compile_image, _host.shared_key
+returned_dtype, returned_by = _host.returned_dtype, _host.returned_by
 as_device, toolchain = _host.as_device, _host.toolchain
 load, occupancy = _host.load, _host.occupancy
 Graph, fits_graph, run = _host.Graph, _host.fits_graph, _host.run

@@ -7,6 +7,7 @@ from numba.cuda.np.numpy_support import as_dtype
 from ...errors import Refused
 from ..identity import identity
 from .building import build, compiling_for
+from .compiler import argument_type
 from .functions import Scope, empty_copy, scalar_type
 
 
@@ -20,13 +21,25 @@ def returned_dtype(function, dtypes, capability):
         return function(*given)
 
     with compiling_for(capability):
-        known = identity(probe)
-        chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
-        scope, copy = Scope(known.specs, chosen), empty_copy(probe)
-        scope.fill(copy, probe, known.arrays)
-        packed = types.StarArgTuple(tuple(map(_value_type, dtypes)))
-        result, _ = build(copy, (packed,), None, chosen, scope)
-    return _dtype_of(result.signature.return_type, function)
+        found = _returned(probe, (types.StarArgTuple(tuple(map(_value_type, dtypes))),))
+    return _dtype_of(found, function)
+
+
+def returned_by(function, specs, capability):
+    """Return the dtype of what `function` returns for arguments of these types, a tuple as a structured dtype."""
+    with compiling_for(capability):
+        found = _returned(function, tuple(map(argument_type, specs)))
+    return _dtype_of(found, function)
+
+
+def _returned(function, args):
+    """Return Numba's type of what a function returns."""
+    known = identity(function)
+    chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
+    scope, copy = Scope(known.specs, chosen), empty_copy(function)
+    scope.fill(copy, function, known.arrays)
+    result, _ = build(copy, args, None, chosen, scope)
+    return result.signature.return_type
 
 
 def _value_type(dtype):

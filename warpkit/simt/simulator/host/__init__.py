@@ -34,7 +34,7 @@ from .memory import (
     release,
     unpin,
 )
-from .returned import returned_dtype
+from .returned import returned_by, returned_dtype
 from .streams import (
     capture_id,
     event_create,

@@ -1,12 +1,14 @@
 """Launching simulated kernels through the calls that launch real ones."""
 
 from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numba import cuda
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
+from ...constants import library_name
 from ...specs import Image, Options, ScalarSpec, Spec
 from .memory import DEVICE, memory_at
 from .streams import _known
@@ -20,8 +22,13 @@ def compile_image(function: Any, specs: Sequence[Spec], options: Options) -> Ima
 
 
 def as_device(function: Any) -> Any:
-    """Return the function: in the simulator a kernel calls any."""
-    return function
+    """Return the device function of a plain Python function or lambda, and as it is what a kernel can call anyway."""
+    if not isinstance(function, FunctionType) or library_name(function):
+        return function
+    found = function.__dict__.get("_warpkit_device")
+    if found is None or found.fn is not function:  # functools.wraps copies the dictionary
+        found = function.__dict__["_warpkit_device"] = cuda.jit(device=True)(function)
+    return found
 
 
 def toolchain() -> None:

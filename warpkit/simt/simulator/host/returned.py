@@ -1,13 +1,18 @@
-"""What a function returns in the simulator: it is asked, since its values carry the types that a GPU would give them."""
+"""What a function returns in the simulator: it is called, and its result carries the type that a GPU would give it."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import cuda
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 from numba.cuda.simulator.kernel import FakeCUDAKernel
 
 from ....errors import Refused
+from ...identity import identity
+from ...specs import Spec
 from ..scalars import dtype_of, scalar
+from .kernels import Kernel
 
 
 def returned_dtype(function: Any, dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
@@ -24,6 +29,38 @@ def returned_dtype(function: Any, dtypes: Sequence[np.dtype[Any]]) -> np.dtype[A
         except (ValueError, ZeroDivisionError, OverflowError):
             result = plain(*[_value(dtype, 1) for dtype in dtypes])
     return _dtype_of(result, plain)
+
+
+def returned_by(function: Any, specs: Sequence[Spec], payloads: Sequence[Any]) -> np.dtype[Any]:
+    """Return the dtype of what a Python function returns for these arguments, called once in a kernel.
+
+    A tuple of numbers is a structured dtype. What the call writes to its arrays is undone.
+    Errors: Refused for what is neither a number nor a tuple of numbers; the function's own.
+    """
+    results: list[Any] = []
+
+    def probe(*args: Any) -> None:
+        results.append(function(*args))
+
+    arrays = [held for held in _arrays([*payloads, *identity(function).arrays]) if held.flags.writeable]
+    saved = [held.copy() for held in arrays]
+    try:
+        Kernel(cuda.jit(probe)).launch((1, 1, 1), (1, 1, 1), 0, 0, payloads)
+    finally:
+        for held, before in zip(arrays, saved):
+            held[...] = before
+    return _dtype_of(results[0], function)
+
+
+def _arrays(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Return the host memory of all arrays among values and in tuples of them."""
+    found = []
+    for value in values:
+        if isinstance(value, tuple):
+            found += _arrays(value)
+        elif isinstance(value, np.ndarray | FakeCUDAArray):
+            found.append(value if isinstance(value, np.ndarray) else value._ary)
+    return found
 
 
 def _value(dtype: np.dtype[Any], number: int) -> Any:
