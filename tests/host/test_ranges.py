@@ -17,7 +17,7 @@ INT64 = 1 << 63
 
 def indices(dimensions):
     """Return the indices of a range in order, by Python's `range`."""
-    return list(itertools.product(*(range(d.begin, d.begin + d.step * d.count, d.step) for d in dimensions)))
+    return list(itertools.product(*(range(d.begin, d.begin + d.step * d.length, d.step) for d in dimensions)))
 
 
 def test_every_small_range_is_pythons():
@@ -40,7 +40,7 @@ def test_counts_and_ends_of_any_range_are_pythons(begin, end, step):
             dimensions_of(expected)
         return
     (dimension,) = dimensions_of(expected)
-    assert dimension.count == count
+    assert dimension.length == count
     if count:
         assert (dimension.begin, dimension.last) == (expected[0], expected[-1])
 
@@ -147,7 +147,7 @@ def test_a_range_up_to_the_last_index_of_its_type(given):
     walk = walk_of(dimensions)
     begin, step = (int(number) for number in walk.steps)
     span = 1 << (32 if walk.steps[0].dtype == np.uint32 else 64)
-    got = [(begin + step * k) % span for k in range(dimensions[0].count)]
+    got = [(begin + step * k) % span for k in range(dimensions[0].length)]
     assert [n - span if walk.steps[0].dtype == np.int64 and n >= INT64 else n for n in got] == list(given)
 
 

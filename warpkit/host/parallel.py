@@ -4,12 +4,11 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..errors import Refused
 from ..simt import machine
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
-from .launch import Prepared, same_spec
-from .parallel_calls import Calls, Walked, check_function, enter_with, kernel_of, names_of, walked
+from .launch import Prepared
+from .parallel_calls import Calls, Walked, check_function, enter_with, kernel_of, rebound, walked
 from .parallel_kernels import THREADS, TILE, each_item
 from .ranges import dimensions_of, num_items
 from .streams import as_stream, keep
@@ -94,7 +93,7 @@ def _loop(range: Any, body: Any, args: tuple[Any, ...], stream: Any) -> Loop:
     if not num_items(dimensions):
         return Loop(None, as_stream(stream, [arguments]), (), arguments, [])
     over, calls = walked(dimensions), Calls.of(body)
-    specs = (over.count, over.count, over.count, *over.specs, arguments.spec)
+    specs = (over.counter, over.counter, over.counter, *over.specs, arguments.spec)
     loaded = kernel_of("for", over.form, specs, calls, lambda: each_item(machine.as_device(body), *over.form))
     entered = enter_with(stream, [arguments], calls, loaded.captured)
     step = _step(over, loaded.kernel, [arguments, *entered.captured])
@@ -113,15 +112,9 @@ def _step(over: Walked, kernel: Any, arguments: list[Argument]) -> KernelStep:
 def _plan(range: Any, body: Any, *args: Any, stream: Any = None) -> Prepared:
     """Return the `Prepared` of a `parallel_for`; `bind` replaces arguments by the names that the body gives them."""
     loop = _loop(range, body, args, stream)
-    names = names_of(body, len(dimensions_of(range)), len(args))
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
-        unknown = sorted(set(replaced) - set(names))
-        if unknown:
-            raise Refused(f"bind: the body has no argument {unknown[0]!r}, only {', '.join(names) or 'indices'}.")
-        given = [replaced.get(name, arg) for name, arg in zip(names, args)]
-        for name, was, now in zip(names, args, given):
-            same_spec("bind", name, as_argument(was, name).spec, as_argument(now, name).spec)
+        given = rebound(body, len(dimensions_of(range)), args, replaced)
         return _plan(range, body, *given, stream=loop.stream)
 
     steps = [] if loop.step is None else [loop.step]

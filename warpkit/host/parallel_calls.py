@@ -5,7 +5,7 @@ types of the arguments: equal closures made anew, other arrays and other extents
 """
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import Refused
 from ..simt import machine
-from ..simt.specs import Options, Spec, scalar_spec, tuple_spec
+from ..simt.specs import Options, ScalarSpec, Spec, scalar_spec, tuple_spec
 from . import program
 from .arrays import Argument, as_argument
 from .identity import identity
-from .launch import on_device
+from .launch import on_device, same_spec
 from .ranges import Dimensions
 from .ranges_walk import Walk, walk_of
 from .streams import enter
@@ -28,10 +28,10 @@ OPTIONS = Options()
 
 
 class Walked(NamedTuple):
-    """A range as kernels take it: the arguments `numbers` and `steps`, and `specs` for the counts before them."""
+    """A range as kernels take it: the arguments `numbers` and `steps`; `counter`: spec of a count of items."""
 
     walk: Walk
-    count: Spec
+    counter: ScalarSpec
     specs: tuple[Spec, Spec]
     payloads: tuple[Any, Any]
 
@@ -42,7 +42,7 @@ class Walked(NamedTuple):
 
     def counts(self, *numbers: int) -> list[Any]:
         """Return counts of items as arguments."""
-        return [machine.scalar_payload(self.count, number) for number in numbers]
+        return [machine.scalar_payload(self.counter, number) for number in numbers]
 
 
 @functools.lru_cache(512)
@@ -150,8 +150,19 @@ def enter_with(stream: Any, arguments: list[Argument], calls: Calls, which: Sequ
     return Entered(handle, captured, visitors)
 
 
-def names_of(body: Any, ndim: int, count: int) -> list[str]:
-    """Return the names of a body's arguments behind the indices, by which a prepared call replaces them."""
+def rebound(body: Any, ndim: int, args: tuple[Any, ...], replaced: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return a prepared call's arguments with some replaced, by the names that the body gives them."""
+    names = _names(body, ndim, len(args))
+    unknown = sorted(set(replaced) - set(names))
+    if unknown:
+        raise Refused(f"bind: the body has no argument {unknown[0]!r}, only {', '.join(names) or 'indices'}.")
+    given = tuple([replaced.get(name, arg) for name, arg in zip(names, args)])
+    for name, was, now in zip(names, args, given):
+        same_spec("bind", name, as_argument(was, name).spec, as_argument(now, name).spec)
+    return given
+
+
+def _names(body: Any, ndim: int, count: int) -> list[str]:
     function = getattr(body, "py_func", None) or getattr(body, "fn", None) or body
     try:
         names = list(signature(function).parameters)[ndim : ndim + count]

@@ -16,7 +16,7 @@ from ..simt.lanes import block_x, grid_x, shuffle, thread_x
 from ..simt.machine import device_function
 from ..simt.memory import local_array, scratch
 from ..simt.sync import barrier
-from ..simt.types import cast_like, combine, identity_like
+from ..simt.types import cast_like, combine, hold, identity_like
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
 from .ranges_walk import PLACES, after, times
@@ -38,10 +38,32 @@ def finish(total, op, init, store, out):
         if is_last:
             total = combine_blocks(total, op, store)
     if is_last and thread_x() == 0:
-        out[0] = cast_like(out[0], combine(op, init, total))
+        out[0] = cast_like(hold(out[0]), combine(op, init, total))
 
 
-def free_kernel(body: Callable[..., Any], op: Callable[..., Any], ndim: int, stepped: bool, accumulator: Any):
+def first_value(body: Callable[..., Any], ndim: int, stepped: bool) -> Callable[..., Any]:
+    """Return the function that gives the body's value for the first item: what a reduction combines."""
+    place = PLACES[ndim, stepped]
+
+    def the_body(num_items, numbers, steps, args):
+        return body(*(place(times(num_items, 0), numbers, steps) + args))
+
+    return the_body
+
+
+def write_kernel() -> Callable[..., None]:
+    """Return the kernel that writes the result of no items."""
+
+    def write(init, out):
+        if thread_x() == 0:
+            out[0] = cast_like(hold(out[0]), init)
+
+    return write
+
+
+def free_kernel(
+    body: Callable[..., Any], op: Callable[..., Any], ndim: int, stepped: bool, accumulator: Any
+) -> Callable[..., None]:
     """Return the kernel for a built-in operator.
 
     Called by: a flat grid of which each block has an item; run_items is a multiple of THREADS.
@@ -98,7 +120,7 @@ def fold_warps(words, total, op, busy):
     return both[0]
 
 
-def ordered_kernel(body: Callable[..., Any], op: Callable[..., Any], ndim: int, stepped: bool, accumulator: Any):
+def ordered_kernel(body: Callable[..., Any], op: Callable[..., Any], ndim: int, stepped: bool) -> Callable[..., None]:
     """Return the kernel for any associative operator.
 
     Called by: a flat grid of which each block has an item; run_items, of a warp, is a multiple of ROW.

@@ -16,16 +16,16 @@ LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1  # indices are int64
 
 
 class Dimension(NamedTuple):
-    """The indices `begin`, `begin + step`, …: `count` of them."""
+    """The indices `begin`, `begin + step`, …: `length` of them."""
 
     begin: int
     step: int
-    count: int
+    length: int
 
     @property
     def last(self) -> int:
         """The last index of a dimension that is not empty."""
-        return self.begin + self.step * (self.count - 1)
+        return self.begin + self.step * (self.length - 1)
 
 
 Dimensions = tuple[Dimension, ...]
@@ -51,7 +51,10 @@ class Range:
             raise ValueError(f"Range: begin, end and step need one value per dimension each, not {said}.")
         ndim = max(lengths.values(), default=1)
         columns = [tuple(part) if isinstance(part, tuple | list) else (part,) * ndim for part in given.values()]
-        self.begin, self.end, self.step = columns if lengths else (column[0] for column in columns)
+        self.begin: Any
+        self.end: Any
+        self.step: Any
+        self.begin, self.end, self.step = columns if lengths else [column[0] for column in columns]
         self.dimensions = _checked(_dimension(*map(_integer, entry)) for entry in zip(*columns))
 
     def __repr__(self) -> str:
@@ -85,7 +88,7 @@ def dimensions_of(given: Any) -> Dimensions:
 
 def num_items(dimensions: Dimensions) -> int:
     """Return how many items there are."""
-    return math.prod(dimension.count for dimension in dimensions)
+    return math.prod(dimension.length for dimension in dimensions)
 
 
 @functools.lru_cache(512)
@@ -135,7 +138,7 @@ def _checked(entries: Iterable[Dimension]) -> Dimensions:
     dimensions = tuple(entries)
     if not 1 <= len(dimensions) <= MOST_DIMENSIONS:
         raise ValueError(f"a range has 1 to {MOST_DIMENSIONS} dimensions, not {len(dimensions)}.")
-    if all(dimension.count for dimension in dimensions):
+    if all(dimension.length for dimension in dimensions):
         items = num_items(dimensions)
         if items > MOST_ITEMS:
             raise ValueError(f"a range of {items} items exceeds the 2**63 that can be counted: loop over parts of it.")

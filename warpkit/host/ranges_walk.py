@@ -46,8 +46,8 @@ def walk_of(dimensions: Dimensions) -> Walk:
     numbers: list[Any] = []
     below = items
     for outer, dimension in itertools.pairwise(dimensions):
-        below //= outer.count
-        numbers += [*divisor(below, bits), -dimension.count % (1 << bits)]
+        below //= outer.length
+        numbers += [*divisor(below, bits), -dimension.length % (1 << bits)]
     return Walk(len(dimensions), items, word, tuple(map(word, numbers)), _steps(dimensions))
 
 
