@@ -108,7 +108,7 @@ WRONG = [
     (lambda x: wk.launch(scale, 1, 2048, x, x, 2), "at most 1024 threads, not 2048"),
     (lambda x: wk.launch(3, 1, 32, x), "a kernel is a function decorated with cuda.jit, not a int"),
     (lambda x: wk.launch(scale, 1, 32, np.zeros(3), x, 2), "to_device"),
-    (lambda x: wk.launch(cuda.jit(device=True)(len), 1, 32, x), "is a device function"),
+    (lambda x: wk.launch(cuda.jit(device=True)(lambda x: x), 1, 32, x), "is a device function"),
     (lambda x: wk.launch(scale, 1, 32, x, x, "two"), "str"),
     (lambda x: wk.launch(scale, 1, 32, x, x, 2, stream="fast"), "stream"),
     (lambda x: wk.prepare(scale, 1), "grid, block"),

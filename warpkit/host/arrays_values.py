@@ -51,7 +51,8 @@ def read_record(value: np.void, name: Name) -> Argument:
     check_dtype(value.dtype, name)
     dtype = np.dtype((np.void, value.dtype))  # a record array's elements have a dtype of their own
     spec = scalar_spec(dtype)
-    return Argument(spec, machine.scalar_payload(spec, value), 0, _layout(dtype), owner=value)
+    payload, owner = machine.record_payload(value)
+    return Argument(spec, payload, 0, _layout(dtype), owner=owner)
 
 
 def read_number(value: np.generic, name: Name) -> Argument:

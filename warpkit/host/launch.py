@@ -77,11 +77,14 @@ class Prepared:
         result: Any = None,
     ) -> None:
         self.steps, self.stream, self.keep, self._again, self.result = tuple(steps), stream, keep, again, result
-        self._call = called(self.steps)
+        self._call: Callable[[int], None] | None = None  # command lists take the steps, and never need it
 
     def __call__(self, stream: Any = None) -> Any:
         """Do it again, on `stream` (None: the one of the preparation); return the outputs of an array function."""
-        self._call(self.stream if stream is None else as_stream(stream, ()))
+        call = self._call
+        if call is None:
+            call = self._call = called(self.steps)
+        call(self.stream if stream is None else as_stream(stream, ()))
         return self.result
 
     def bind(self, **arguments: Any) -> "Prepared":
@@ -139,9 +142,9 @@ def prepare_kernel(
         raise Refused(
             f"prepare: {kernel_name(kernel)} has options of cuda.jit that need numba's own launch: use launch()."
         )
-    names = list(signature(program.function).parameters)
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
+        names = list(signature(program.function).parameters)
         unknown = sorted(set(replaced) - set(names))
         if unknown:
             raise Refused(f"bind: {program.function.__name__} has no argument {unknown[0]!r}, only {', '.join(names)}.")

@@ -23,7 +23,6 @@ from .launch import Prepared
 from .streams import Stream, Synchronize, after_synchronize
 
 GRAPHS = 32  # kept for one stream
-SHORTEST = 2  # steps that are worth a graph
 
 
 class PinnedBlock:
@@ -96,7 +95,8 @@ class Submission:
         if not isinstance(commit, Commit):
             raise Refused(f"submit: a commit comes from CommandList.commit(), and is no {type(commit).__name__}.")
         with self._lock:
-            if commit.callbacks and machine.is_capturing(self._handle):
+            captured = machine.is_capturing(self._handle)
+            if captured and commit.callbacks:
                 raise Refused("submit: the stream is being captured, and a graph calls no callbacks: submit elsewhere.")
             commit.take()
             parts, callbacks, keep = staged(commit.commands)
@@ -105,15 +105,15 @@ class Submission:
                     if isinstance(part, HostCall):
                         part.function(stream)
                     else:
-                        self.send(part)
+                        self.send(part, captured)
             finally:  # what has begun keeps its memory, and callbacks are owed whatever happens
-                if not machine.is_capturing(self._handle):
+                if not captured:
                     self.completions.after([*callbacks, *commit.callbacks], keep)
 
-    def send(self, steps: Sequence[Step]) -> None:
+    def send(self, steps: Sequence[Step], captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
         kind = tuple([step.topology for step in steps])
-        if len(steps) < SHORTEST or not all(map(machine.fits_graph, steps)) or machine.is_capturing(self._handle):
+        if captured or not all(map(machine.fits_graph, steps)):
             for step in steps:
                 machine.run(step, self._handle)
         elif kind not in self._graphs:

@@ -29,6 +29,7 @@ load, occupancy = _host.load, _host.occupancy
 Graph, fits_graph, run = _host.Graph, _host.fits_graph, _host.run
 decorated, launch_by_numba = _host.decorated, _host.launch_by_numba
 array_payload, scalar_payload, tuple_payload = _host.array_payload, _host.scalar_payload, _host.tuple_payload
+record_payload = _host.record_payload
 array_packer, read_device_array = _host.array_packer, _host.read_device_array
 context_key, current_device, device_count = _host.context_key, _host.current_device, _host.device_count
 device_of, ensure_context, properties = _host.device_of, _host.ensure_context, _host.properties

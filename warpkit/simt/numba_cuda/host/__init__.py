@@ -23,6 +23,7 @@ from .memory import (
     release,
     unpin,
 )
+from .records import record_payload
 from .returned import returned_by, returned_dtype
 from .streams import (
     capture_id,

@@ -1,6 +1,7 @@
 """Calling the driver: what a failure means, in one sentence, and a context where a thread has none."""
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ from cuda.bindings import driver
 
 NOT_INITIALIZED, OUT_OF_MEMORY, INVALID_CONTEXT, INVALID_HANDLE = 3, 2, 201, 400
 STREAM_CAPTURE = range(900, 909)
-_forked = False
+_in_use = _forked = False  # CUDA before a fork; this process comes from a fork after that
 
 
 class DeviceError(RuntimeError):
@@ -19,13 +20,19 @@ class DeviceError(RuntimeError):
         self.code = code
 
 
+def _before_fork() -> None:
+    global _in_use
+    numba_driver = sys.modules.get("numba.cuda.cudadrv.driver")
+    _in_use = _forked or (numba_driver is not None and bool(numba_driver.driver.is_initialized))
+
+
 def _after_fork() -> None:
     global _forked
-    _forked = True
+    _forked = _in_use
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:
@@ -47,7 +54,7 @@ def call(function: Callable[..., Any], *args: Any) -> Any:
 
 def ensure_context() -> None:
     """Make a context current in this thread: the thread's own, else the primary one of the current device."""
-    if _forked and _was_initialized():
+    if _forked:
         raise failure(NOT_INITIALIZED, "cuInit")
     from numba.cuda.cudadrv import devices
 
@@ -76,9 +83,3 @@ def failure(code: int, name: str) -> Exception:
 
 def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _was_initialized() -> bool:
-    from numba.cuda.cudadrv.driver import driver as numba_driver
-
-    return bool(numba_driver.is_initialized)

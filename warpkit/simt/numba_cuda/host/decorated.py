@@ -38,7 +38,7 @@ def decorated(kernel: Any) -> tuple[Any, Options | None]:
         return kernel.py_func, None
     bounds = given.get("launch_bounds")
     if bounds is not None:
-        bounds = (bounds, 0) if isinstance(bounds, int) else tuple(bounds)
+        bounds = (bounds, 1) if isinstance(bounds, int) else (*bounds, 1)[: max(len(bounds), 2)]
         if len(bounds) > 2:
             return kernel.py_func, None
     return kernel.py_func, Options(

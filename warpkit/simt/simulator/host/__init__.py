@@ -10,6 +10,7 @@ from .kernels import (
     compile_image,
     load,
     occupancy,
+    record_payload,
     scalar_payload,
     shared_key,
     toolchain,

@@ -103,7 +103,12 @@ def array_payload(
 
 def scalar_payload(spec: ScalarSpec, value: Any) -> Any:
     """Return a number in the type that the kernel is compiled for."""
-    return value if spec.dtype.names else spec.dtype.type(value)
+    return spec.dtype.type(value)
+
+
+def record_payload(value: Any) -> tuple[Any, object]:
+    """Return (a record as a kernel takes it, what keeps its memory)."""
+    return value, value
 
 
 def tuple_payload(payloads: Sequence[Any]) -> tuple[Any, ...]:
