@@ -8,6 +8,8 @@ import types
 
 import numpy as np
 
+from warpkit.simt import machine
+
 DLPACK_CUDA = (2, 0)
 
 
@@ -39,7 +41,7 @@ def fake_torch():
     """Return a module that looks like torch as far as tensors and streams are read."""
     torch = types.ModuleType("torch")
     torch.current = {0: 0}
-    torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: torch.current[device])
+    torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: torch.current.get(device, 0))
 
     class Tensor:
         def __init__(self, array, device=0, requires_grad=False, dtype=None, conj=False, neg=False, layout="strided"):
@@ -75,8 +77,10 @@ def fake_torch():
         pass
 
     class Stream:
+        cuda_stream = property(lambda self: self._handle)
+
         def __init__(self, handle):
-            self.cuda_stream = handle
+            self._handle = handle
 
     Tensor.__module__, Parameter.__module__, Stream.__module__ = "torch", "torch.nn.parameter", "torch.cuda.streams"
     torch.Tensor, torch.Parameter, torch.Stream = Tensor, Parameter, Stream
@@ -111,6 +115,11 @@ def installed(monkeypatch, module):
     """Put a fake module where an import would have put the real one."""
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return module
+
+
+def host_memory_is_device_0(monkeypatch):
+    """Let the driver not be asked whose memory it is, where there are several GPUs: an autouse fixture."""
+    monkeypatch.setattr(machine, "device_of", lambda pointer: 0)
 
 
 def spaced(shape, step=2, dtype=np.float32):

@@ -21,8 +21,9 @@ from warpkit.host.arrays import READERS, as_argument, as_output, device_argument
 from warpkit.simt import machine
 from warpkit.simt.specs import array_spec, scalar_spec, tuple_spec
 
-from .interop_objects import Interface, spaced
+from .interop_objects import Interface, host_memory_is_device_0, spaced
 
+host = pytest.fixture(autouse=True)(host_memory_is_device_0)
 FIELDS = np.dtype([("a", "i1"), ("b", "<f8"), ("c", "<i4", (2,))], align=True)
 
 

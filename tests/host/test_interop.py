@@ -11,10 +11,11 @@ from warpkit.host.launch import launch
 from warpkit.simt import machine
 from warpkit.simt.specs import array_spec
 
-from .interop_objects import Capsules, Interface, fake_cupy, fake_torch, installed
+from .interop_objects import Capsules, Interface, fake_cupy, fake_torch, host_memory_is_device_0, installed
 from .test_arrays import R01, frozen, refusal
 
 everywhere = pytest.mark.everywhere
+host = pytest.fixture(autouse=True)(host_memory_is_device_0)
 
 
 @pytest.fixture

@@ -34,8 +34,16 @@ def read_by_interface(array: Any, interface: Any, name: Name) -> Argument:
     layout = layout_of(dtype, shape, strides, bool(readonly), name)
     check_address(pointer, layout, name)
     stream = _stream(interface, name)
-    device = machine.device_of(pointer) if layout.size else machine.current_device()
+    device = _device(pointer, kind, name) if layout.size else machine.current_device()
     return Argument(layout.spec, layout.pack(pointer, array), pointer, layout, device, stream, UNKNOWN, array)
+
+
+def _device(pointer: int, kind: str, name: Name) -> int:
+    """Return the device of an address, of which the interface says nothing."""
+    try:
+        return machine.device_of(pointer)
+    except RuntimeError as error:
+        refuse(name, f"({kind}) is no memory of a GPU: its address is {pointer:#x} ({str(error).rstrip('.')}).")
 
 
 def _integers(given: Any) -> tuple[int, ...]:
