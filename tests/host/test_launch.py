@@ -15,6 +15,7 @@ from numba import cuda
 import warpkit as wk
 from warpkit.errors import Refused
 from warpkit.host import program
+from warpkit.host.arrays import as_argument
 from warpkit.host.launch import program_of
 from warpkit.simt import machine
 
@@ -366,7 +367,7 @@ def test_options_of_the_decorator_are_kept():
 
     x = device(np.ones(64))
     wk.launch(bound, 1, 64, x)
-    compiled, _ = program_of(bound).compiled((wk.host.launch.as_argument(x, 0).spec,))
+    compiled, _ = program_of(bound).compiled((as_argument(x, 0).spec,))
     assert compiled.kernel.registers <= 24
     assert compiled.kernel.max_threads == 128
     with pytest.raises(ValueError, match="128 threads a block"):

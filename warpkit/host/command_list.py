@@ -184,21 +184,25 @@ class Replay:
         self._commands = list(recorded)
         self._values: dict[str, Any] = {}
         self._names = slots(recorded)
+        self._fresh = True
 
     def __call__(self, stream: Any, **values: Any) -> None:
         """Submit the list to a warpkit `Stream`, with slots filled by name."""
+        from .submission import ready  # submissions stand on lists
+
         unknown, changed = values.keys() - self._names, values.keys()
         missing = self._names - self._values.keys() - values.keys()
         if unknown or missing:
             what = f"no slot {min(unknown)!r}" if unknown else f"no value for slot {min(missing)!r}"
             raise Refused(f"replay: {what}; the slots are {', '.join(sorted(self._names)) or 'none'}.")
-        merged: Mapping[str, Any] = self._values | values
-        self._commands = [
-            command.build(merged) if isinstance(command, Deferred) and command.names & changed else ready
-            for command, ready in zip(self._recorded, self._commands)
-        ]
-        self._values = dict(merged)
-        stream.submit(Commit(self._commands, list(self._callbacks), list(self._dtor_callbacks)))
+        if values or self._fresh:
+            merged: Mapping[str, Any] = self._values | values
+            commands = [
+                command.build(merged) if isinstance(command, Deferred) and command.names & changed else built
+                for command, built in zip(self._recorded, self._commands)
+            ]
+            self._commands, self._values, self._fresh = ready(commands), dict(merged), False
+        stream.submit(Commit(self._commands, self._callbacks, self._dtor_callbacks))
 
 
 def call_all(callbacks: list[Callback]) -> None:

@@ -19,7 +19,7 @@ from ..errors import Refused
 from ..simt import machine
 
 Callback = Callable[[], Any]
-KEPT = 8  # entries without callbacks that wait before finished ones are let go
+KEPT = 16  # entries without callbacks that wait before finished ones are let go
 IDLE_SECONDS = 1.0  # after which the thread ends; the next callback starts another
 
 
@@ -82,11 +82,12 @@ class Completions:
         self._refuse_after_fork()
         if threading.current_thread() is self._worker:
             raise Refused("synchronize: a callback cannot wait for its own stream: submit to another one, or return.")
-        machine.stream_synchronize(self._stream)
         with self._changed:
             asked = self._asked
+        machine.stream_synchronize(self._stream)
+        with self._changed:
             if self._worker is None:
-                self._let_go()
+                self._forget(asked - self._done)
             else:
                 self._changed.wait_for(lambda: self._done >= asked)
         self._raise()
@@ -129,10 +130,15 @@ class Completions:
             )
 
     def _let_go(self) -> None:
-        """Forget what is done, oldest first, where no thread does."""
-        while self._waiting and machine.event_query(self._waiting[0].event):
+        """Forget the older half, where no thread does, when it is done: one question answers for all of it."""
+        half = len(self._waiting) // 2
+        if machine.event_query(self._waiting[half - 1].event):
+            self._forget(half)
+
+    def _forget(self, number: int) -> None:
+        for _ in range(number):
             self._events.append(self._waiting.popleft().event)
-            self._done += 1
+        self._done += number
 
     def _work(self) -> None:
         while True:

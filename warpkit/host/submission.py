@@ -9,7 +9,8 @@ import math
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -99,39 +100,58 @@ class Submission:
             if captured and commit.callbacks:
                 raise Refused("submit: the stream is being captured, and a graph calls no callbacks: submit elsewhere.")
             commit.take()
-            parts, callbacks, keep = staged(commit.commands)
+            work = staged(commit.commands)
             try:
-                for part in parts:
+                for part in work.parts:
                     if isinstance(part, HostCall):
                         part.function(stream)
                     else:
                         self.send(part, captured)
             finally:  # what has begun keeps its memory, and callbacks are owed whatever happens
                 if not captured:
-                    self.completions.after([*callbacks, *commit.callbacks], keep)
+                    self.completions.after([*work.callbacks, *commit.callbacks], work.keep)
 
-    def send(self, steps: Sequence[Step], captured: bool) -> None:
+    def send(self, steps: "Steps", captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
-        kind = tuple([step.topology for step in steps])
-        if captured or not all(map(machine.fits_graph, steps)):
-            for step in steps:
-                machine.run(step, self._handle)
-        elif kind not in self._graphs:
-            self._graphs[kind] = None
-            for step in steps:
-                machine.run(step, self._handle)
+        graphs, kind = self._graphs, steps.kind
+        graph = graphs.get(kind)
+        if graph is not None and not captured:
+            graph.launch(steps.steps, self._handle)
+            graphs.move_to_end(kind)
+        elif kind in graphs and steps.fits_graph and not captured:
+            graph = graphs[kind] = machine.Graph(steps.steps)
+            graph.launch(steps.steps, self._handle)
         else:
-            graph = self._graphs[kind]
-            if graph is None:
-                graph = self._graphs[kind] = machine.Graph(steps)
-            graph.launch(steps, self._handle)
-            self._graphs.move_to_end(kind)
-        while len(self._graphs) > GRAPHS:
-            self._graphs.popitem(last=False)
+            for step in steps.steps:
+                machine.run(step, self._handle)
+            graphs[kind] = None
+            while len(graphs) > GRAPHS:
+                self.completions.after((), graphs.popitem(last=False)[1])  # it may still run
 
 
-def staged(commands: Sequence[Command]) -> tuple[list[Any], list[Callback], list[Any]]:
-    """Return the steps between host calls and the calls, what copies downloads to their places, and what to keep."""
+class Steps:
+    """A sequence of steps, its kind, and whether a graph can hold it."""
+
+    __slots__ = ("fits_graph", "kind", "steps")
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = tuple(steps)
+        self.kind = tuple([step.topology for step in steps])
+        self.fits_graph = all(map(machine.fits_graph, steps))
+
+
+class Staged(NamedTuple):
+    """What commands come to at submit: steps and host calls in order, what copies downloads home, what to keep."""
+
+    parts: list["Steps | HostCall"]
+    callbacks: list[Callback]
+    keep: list[Any]
+
+
+def staged(commands: Sequence[Command]) -> Staged:
+    """Return what commands come to, with staging of their own where they need it."""
+    if isinstance(commands, Ready):  # a replay as it was
+        return commands.staged
     parts: list[Any] = [[]]
     callbacks: list[Callback] = []
     keep: list[Any] = []
@@ -151,9 +171,24 @@ def staged(commands: Sequence[Command]) -> tuple[list[Any], list[Callback], list
             target = command.target
             block = PinnedBlock(target.nbytes)
             parts[-1].append(CopyStep(block.address, command.source, target.nbytes, DOWNLOAD))
-            callbacks.append(lambda target=target, block=block: fetch(target, block))  # type: ignore[misc]
+            callbacks.append(partial(fetch, target, block))
             keep.append(command.keep)
-    return [part for part in parts if part != []], callbacks, keep
+    filled = [part if isinstance(part, HostCall) else Steps(part) for part in parts if part != []]
+    return Staged(filled, callbacks, keep)
+
+
+class Ready(list[Command]):
+    """Commands that come to the same at every submit: nothing is staged."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        super().__init__(commands)
+        self.staged = staged(list(commands))
+
+
+def ready(commands: list[Command]) -> list[Command]:
+    """Return commands prepared to be submitted again and again."""
+    again = all(isinstance(command, Work | HostCall) for command in commands)
+    return Ready(commands) if again else commands
 
 
 def fetch(target: np.ndarray[Any, Any], block: PinnedBlock) -> None:

@@ -97,7 +97,9 @@ Grid = int | tuple[int, ...]
 
 def to_device(array: np.ndarray) -> Any:
     """Return a device array with a copy of a NumPy array; done when it returns."""
-    return cuda.to_device(np.asarray(array, order="C"))
+    there = cuda.to_device(np.asarray(array, order="C"))
+    stream_synchronize(0)  # the driver returns when it has read the array, and streams that do not block go on
+    return there
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -110,8 +112,7 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """Return a device array of zero bytes; done when it returns."""
     array = empty(shape, dtype)
     clear(array)
-    if not SIMULATOR:
-        cuda.default_stream().synchronize()
+    stream_synchronize(0)
     return array
 
 
