@@ -6,7 +6,7 @@ from numba.cuda import types
 from ..refusals import refuse
 from .kinds import is_vector, kind_of
 from .records import HeldRecord, held
-from .words import I16, I32, i32, scalar_bits, to_words
+from .words import I16, I32, from_words, i32, scalar_bits, to_words, word_count
 
 _RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
 
@@ -58,9 +58,28 @@ def convert(context, builder, value, source, target):
 def split(context, builder, t, value) -> list:
     """Return the components of an aggregate."""
     if isinstance(t, HeldRecord):
-        names = t.record.fields
-        return [context.get_getattr(t, name)(context, builder, t, value, name) for name in names]
+        return [_field(context, builder, t, value, name) for name in t.record.fields]
     return [builder.extract_value(value, i) for i in range(len(components(t)))]
+
+
+def _field(context, builder, t, value, name):
+    """Return a field of a held record; numbers from any byte on, since in a packed record they need not be aligned."""
+    field = t.record.fields[name]
+    if not kind_of(field.type).is_numeric:
+        return context.get_getattr(t, name)(context, builder, t, value, name)
+    words = [builder.extract_value(value, i) for i in range(t.words)]
+    llvm_type = context.get_value_type(field.type)
+    places = [field.offset + 4 * k for k in range(word_count(llvm_type))]
+    return from_words(builder, llvm_type, [_word_at(builder, words, place) for place in places])
+
+
+def _word_at(builder, words, place):
+    """Return the 32 bits from byte `place` on; beyond the end there are zeros."""
+    index, shift = divmod(place, 4)
+    if not shift:
+        return words[index]
+    low = builder.lshr(words[index], i32(8 * shift))
+    return builder.or_(low, builder.shl(words[index + 1], i32(32 - 8 * shift))) if index + 1 < len(words) else low
 
 
 def join(context, builder, t, values):
