@@ -83,7 +83,8 @@ def free_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
     Args: x: the array.  count: see `reading.number`.  inverses: 1 / blocks, then 1 / extents of `x`.  init: what to
     start with, of any type where there is none.  store: scratch for as many blocks as the grid has.  out: the result.
     """
-    lift, op, empty, settle, put = meaning.lift, meaning.op, meaning.empty, meaning.settle, meaning.put
+    lift, op, empty = meaning.lift, meaning.op, meaning.empty
+    settle, finish, put = meaning.settle, meaning.finish, meaning.put
     number, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
     length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
     loads, held = reading.loads, reading.loads * reading.length
@@ -124,6 +125,6 @@ def free_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
                 if thread_index() == 0:
                     store_relaxed(viewed(store, LONG), COUNTER, 0)
         if is_last and thread_index() == 0:
-            put(out, settle(op, init, total, n))
+            put(out, settle(finish, op, init, total, n))
 
     return reduce_in_any_order

@@ -15,27 +15,8 @@ from ..simt.ops import maximum, minimum
 from ..simt.types import cast_like, combine, hold, identity_like
 
 LAST = np.int64((1 << 63) - 1)
-SINGLE = np.float32(0)
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """One reduction. Device functions all, but for the types.
-
-    lift: (item, place) -> what is combined.  op: (earlier, later) -> combined.  ordered: the operands of `op` may not
-    change places; otherwise empty: (op, like) -> what changes nothing.  narrow: like -> a value of the type in which
-    the items of one read are combined.  total: the type of a total, for `local_array`.
-    settle: (op, init, total, n) -> the result.  put: (out, result) stores it.
-    """
-
-    lift: Callable[..., Any]
-    op: Callable[..., Any]
-    ordered: bool
-    total: Any
-    settle: Callable[..., Any]
-    put: Callable[..., Any]
-    empty: Callable[..., Any] = identity_like
-    narrow: Callable[..., Any] = hold
+SINGLE, BYTE = np.float32(0), np.uint8(0)
+NAN = float("nan")
 
 
 # ------------------------------------------------------------------ how an item enters
@@ -48,41 +29,45 @@ def itself(item, place):
 
 
 @device_function()
-def as_single(item, place):
-    """Return the item, a half, as float32."""
-    return cast_like(SINGLE, item)
+def truth(item, place):
+    """Return whether the item is true, int32."""
+    return cast_like(thread_index(), item != 0)
 
 
 @device_function()
-def as_int32(like):
-    """Return an int32."""
-    return thread_index()
+def truth_of_half(item, place):
+    """Return whether a float16 is true, int32."""
+    return cast_like(thread_index(), cast_like(SINGLE, item) != 0)
 
 
-def truth_of(convert):
-    """Return the lift to whether an item, after `convert`, is true: int32."""
-
-    @device_function()
-    def truth(item, place):
-        return cast_like(thread_index(), convert(item, place) != 0)
-
-    return truth
+@device_function()
+def with_place(item, place):
+    """Return the pair of the item and its place."""
+    return item, place
 
 
-def placed(convert):
-    """Return the lift to the pair of an item, after `convert`, and its place."""
+@device_function()
+def half_with_place(item, place):
+    """Return the pair of a float16 as float32 and its place."""
+    return cast_like(SINGLE, item), place
 
-    @device_function()
-    def with_place(item, place):
-        return convert(item, place), place
 
-    return with_place
+@device_function()
+def flag_with_place(item, place):
+    """Return the pair of a bool as uint8 and its place."""
+    return cast_like(BYTE, item), place
 
 
 @device_function()
 def twice(item, place):
-    """Return the pair of an item and itself."""
+    """Return the pair of the item and itself."""
     return item, item
+
+
+@device_function()
+def as_int32(like):
+    """Return an int32: wide enough for the sum of the items that one read brings, if they are of at most 16 bits."""
+    return thread_index()
 
 
 # ------------------------------------------------------------------ pairs: (value, place) and (smallest, largest)
@@ -153,35 +138,36 @@ def place_of(total, n):
     return total[1] if n > 0 else -1
 
 
-NAN = float("nan")
+@device_function()
+def mean_of(total, n):
+    """Return the mean, a float, of `n` real items that add up to `total`; NaN for none."""
+    return total / n if n > 0 else NAN
 
 
 @device_function()
-def mean_of(total, n):
-    """Return the mean, a float, of `n` items that add up to `total`; NaN for none."""
-    return total / n if n > 0 else total * NAN
+def single_mean_of(total, n):
+    """Return the mean of `n` items that add up to the float32 `total`, divided in that type; NaN for none."""
+    return cast_like(total, total / cast_like(total, max(n, 1)) if n > 0 else NAN)
 
 
 @device_function()
 def complex_mean_of(total, n):
     """Return the mean of `n` complex items; NaN for none."""
-    scale = NAN if n == 0 else 1.0
+    scale = 1.0 if n > 0 else NAN
     return complex(total.real * scale / max(n, 1), total.imag * scale / max(n, 1))
 
 
-def settling(finish, starts: bool):
-    """Return the function that gives the result of a total, which `init` comes before where the reduction has one."""
+@device_function()
+def result_alone(finish, op, init, total, n):
+    """Return the result of a reduction without `init`."""
+    return finish(total, n)
 
-    @device_function()
-    def after_init(op, init, total, n):
-        start = cast_like(total, init)
-        return finish(combine(op, start, total) if n > 0 else start, n)
 
-    @device_function()
-    def without_init(op, init, total, n):
-        return finish(total, n)
-
-    return after_init if starts else without_init
+@device_function()
+def result_after(finish, op, init, total, n):
+    """Return the result of a reduction that `init` comes before."""
+    start = cast_like(total, init)
+    return finish(combine(op, start, total) if n > 0 else start, n)
 
 
 @device_function()
@@ -195,3 +181,25 @@ def put_two(out, result):
     """Store the two parts of a result."""
     out[0] = cast_like(out[0], result[0])
     out[1] = cast_like(out[1], result[1])
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One reduction. Functions that kernels call, all but `ordered` and `total`.
+
+    lift: (item, place) -> what is combined.  op: (earlier, later) -> combined.  ordered: the operands of `op` may not
+    change places; otherwise empty: (op, like) -> what changes nothing.  narrow: like -> a value of the type in which
+    the items of one read are combined.  total: the type of a total, for `local_array`.
+    settle: (finish, op, init, total, n) -> the result; finish: (total, n) -> the result but for `init`.
+    put: (out, result) stores it.
+    """
+
+    lift: Callable[..., Any]
+    op: Callable[..., Any]
+    total: Any
+    ordered: bool = False
+    empty: Callable[..., Any] = identity_like
+    narrow: Callable[..., Any] = hold
+    settle: Callable[..., Any] = result_alone
+    finish: Callable[..., Any] = total_itself
+    put: Callable[..., Any] = put_one

@@ -147,7 +147,8 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
     Called by: a grid of blocks of a power of two of whole warps.
     Args: as of `reduce_free.free_kernel`; inverses[0] is 1 / warps of the grid.
     """
-    lift, op, small, settle, put = meaning.lift, meaning.op, meaning.narrow, meaning.settle, meaning.put
+    lift, op, small = meaning.lift, meaning.op, meaning.narrow
+    settle, finish, put = meaning.settle, meaning.finish, meaning.put
     number, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
     length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
     held, item, total_type = ROWS * reading.length, reading.item, meaning.total
@@ -189,6 +190,6 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
                 latest = edge_row(items, x, n - tail, tail, fetch_item, lift, op, narrow, like, inverses)
                 total = combine(op, total, latest) if n > tail else latest
             if thread_index() == 0:
-                put(out, settle(op, init, total, n))
+                put(out, settle(finish, op, init, total, n))
 
     return reduce_in_order

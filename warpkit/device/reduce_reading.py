@@ -123,18 +123,31 @@ def element_4(x, i, inverses):
     ]
 
 
-def fetching(element):
-    """Return the function that reads one item, found by `element`, into `items[slot]`; records become tuples."""
-
-    @device_function()
-    def fetch(items, slot, x, index, inverses):
-        items[slot] = cast_like(items[slot], hold(element(x, index, inverses)))
-
-    return fetch
+@device_function()
+def fetch_1(items, slot, x, index, inverses):
+    """Read an item of an array of one dimension into `items[slot]`; a record becomes a tuple."""
+    items[slot] = cast_like(items[slot], hold(element_1(x, index, inverses)))
 
 
-ELEMENTS = (element_1, element_2, element_3, element_4)
-FETCH_ELEMENT = {ndim: fetching(element) for ndim, element in enumerate(ELEMENTS, 1)}  # by dimensions
+@device_function()
+def fetch_2(items, slot, x, index, inverses):
+    """Read an item of an array of two dimensions into `items[slot]`; a record becomes a tuple."""
+    items[slot] = cast_like(items[slot], hold(element_2(x, index, inverses)))
+
+
+@device_function()
+def fetch_3(items, slot, x, index, inverses):
+    """Read an item of an array of three dimensions into `items[slot]`; a record becomes a tuple."""
+    items[slot] = cast_like(items[slot], hold(element_3(x, index, inverses)))
+
+
+@device_function()
+def fetch_4(items, slot, x, index, inverses):
+    """Read an item of an array of four dimensions into `items[slot]`; a record becomes a tuple."""
+    items[slot] = cast_like(items[slot], hold(element_4(x, index, inverses)))
+
+
+FETCH_ELEMENT = {1: fetch_1, 2: fetch_2, 3: fetch_3, 4: fetch_4}  # by dimensions
 
 
 @device_function()

@@ -1,0 +1,112 @@
+"""Reductions by an operator that the user gives, and of what a function of the user's makes of the items.
+
+What is known about a function of the user's is kept with the function itself, so that both go at the same time.
+"""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import Refused
+from ..simt import machine, ops
+from ..simt.rules import check_operand
+from ..simt.types import cast_like
+from . import reduce_meaning as parts
+from .reduce_families import Built, Family, combining
+from .reduce_meaning import Meaning
+from .reduce_rules import as_dtype, check_goes_into, kind_of, single, total_of, type_of
+
+MOST_KEPT = 64
+_MINIMA = (ops.minimum, ops.maximum, ops.fmin, ops.fmax)
+_MEMO = "_warpkit_reductions"
+_others: dict[Any, dict[Any, Family]] = {}  # of what has no dictionary of its own: builtin functions
+
+
+def reduce_family(op: Any) -> Family:
+    """Return the reduction by `op`: one of warpkit's operators, what stands for one, or a function of the user's."""
+    known = _checked("reduce", op)
+    memo = _memo(known or op)
+    found = memo.get("reduce")
+    if found is None:
+        if known is not None:
+            found = Family("reduce", combining(known), needs_items=known in _MINIMA)
+        else:
+            found = Family("reduce", _by_function(op), needs_items=True, fixed=False)
+        _keep(memo, "reduce", found)
+    return found
+
+
+def transform_family(transform: Any, op: Any) -> Family:
+    """Return the reduction by `op` of what `transform` makes of every item."""
+    known = _checked("transform_reduce", op)
+    if not callable(transform):
+        raise Refused(f"transform_reduce: transform must be a function of an item, not {transform!r}.")
+    memo, key = _memo(transform), known or op
+    found = memo.get(key)
+    if found is None:
+        needs_items = known is None or known in _MINIMA
+        found = Family("transform_reduce", _of_function(transform, known, op), needs_items, fixed=False)
+        _keep(memo, key, found)
+    return found
+
+
+def _checked(name: str, op: Any) -> Callable[..., Any] | None:
+    """Return the built-in operator that `op` stands for, None for a function; refuse anything else."""
+    known = ops.known(op)
+    if known is None and not callable(op):
+        raise Refused(f"{name}: op must be a function (earlier, later) -> combined, not {op!r}.")
+    if known is None and isinstance(op, np.ufunc):
+        raise Refused(f"{name}: the device has no {op.__name__} of NumPy's; pass a function that does the same.")
+    return known
+
+
+def _memo(function: Any) -> dict[Any, Family]:
+    """Return where to keep what is known about a function."""
+    space = getattr(function, "__dict__", None)
+    if not isinstance(space, dict) or isinstance(function, type | types.MethodType):
+        _trim(_others)
+        return _others.setdefault(function, {})
+    owner, memo = space.get(_MEMO) or (None, {})
+    if owner is not function:  # functools.wraps copies the dictionary
+        memo = {}
+        space[_MEMO] = function, memo
+    return memo
+
+
+def _keep(memo: dict[Any, Family], key: Any, family: Family) -> None:
+    _trim(memo)
+    memo[key] = family
+
+
+def _trim(table: dict[Any, Any]) -> None:
+    if len(table) >= MOST_KEPT:
+        table.clear()
+
+
+def _by_function(op: Any) -> Callable[[str, np.dtype[Any], Any], Built]:
+    def build(name: str, item: np.dtype[Any], dtype: Any) -> Built:
+        total = total_of(name, item, None, dtype)
+        return Meaning(parts.itself, op, type_of(total), ordered=True), total, total
+
+    return build
+
+
+def _of_function(transform: Any, known: Any, op: Any) -> Callable[[str, np.dtype[Any], Any], Built]:
+    def lift(item: Any, place: Any) -> Any:
+        return transform(item)
+
+    def lift_half(item: Any, place: Any) -> Any:
+        return transform(cast_like(parts.SINGLE, item))
+
+    def build(name: str, item: np.dtype[Any], dtype: Any) -> Built:
+        made = machine.returned_dtype(transform, [single(item)])
+        total = made if dtype is None else as_dtype(name, dtype)
+        check_goes_into(name, "dtype", made, total)
+        if known is not None:
+            check_operand(known, kind_of(total), name)
+        enters = lift_half if item == np.float16 else lift
+        return Meaning(enters, known or op, type_of(total), ordered=known is None), total, total
+
+    return build

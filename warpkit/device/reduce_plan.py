@@ -1,0 +1,194 @@
+"""Everything about a reduction that does not depend on the array's address: kernel, grid, constants.
+
+A `Reduction` is for one meaning, one kind of array, one dtype of result. What depends on the number of items is kept
+for the sizes that were met, so that a repeated call is a few look-ups and one launch.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..block.states import HEAD
+from ..errors import Refused
+from ..host.arrays_layout import Layout, remember
+from ..host.launch import captured_arguments
+from ..host.program import Program
+from ..host.scratch import reset, scratch
+from ..simt import machine
+from ..simt.specs import ArraySpec, Spec, array_spec, scalar_spec, tuple_spec
+from ..simt.states import state_dtype
+from .reduce_free import free_kernel
+from .reduce_meaning import Meaning
+from .reduce_ordered import ordered_kernel
+from .reduce_policy import ReducePolicy
+from .reduce_reading import (
+    FETCH_ELEMENT,
+    VECTOR_BYTES,
+    Reading,
+    count_given,
+    count_on_device,
+    fetch_vector,
+    items_before_vectors,
+    no_items_before,
+)
+from .reduce_rules import type_of
+
+MOST_AXES = len(FETCH_ELEMENT)
+MOST_ITEMS = 1 << 50  # what a division by multiplication is exact for
+COUNT, INVERSE, NOTHING = scalar_spec(np.int64), scalar_spec(np.float64), scalar_spec(np.int8)
+NO_INIT = machine.scalar_payload(NOTHING, 0)
+
+
+class Flat(NamedTuple):
+    """An array as a sequence of items in C order.
+
+    spec: of what the kernel gets: one axis where the items follow each other, else as few as do.  pack: (address,
+    owner) -> payload; None: that of the array itself.  extents: of several axes.
+    """
+
+    spec: ArraySpec
+    pack: Callable[[int, Any], Any] | None
+    size: int
+    extents: tuple[int, ...]
+
+
+_flats: dict[Layout, Flat] = {}
+
+
+def flat_of(layout: Layout, name: str) -> Flat:
+    """Return how an array of this layout is read; refuse what is none, or has too many axes that do not line up."""
+    found = _flats.get(layout)
+    if found is None:
+        if not isinstance(layout.spec, ArraySpec):
+            raise Refused(f"{name} must be a device array, not a scalar or a tuple.")
+        found = remember(_flats, layout, _flattened(layout, name))
+    return found
+
+
+def _flattened(layout: Layout, name: str) -> Flat:
+    dtype = layout.dtype
+    if layout.strides is None:
+        spec = array_spec(dtype, 1)  # read-only or not, it is only read
+        pack = None if len(layout.shape) == 1 else machine.array_packer((layout.size,), None, dtype)
+        return Flat(spec, pack, layout.size, ())
+    axes = lined_up(layout.shape, layout.strides)
+    if len(axes) > MOST_AXES:
+        raise Refused(
+            f"{name} (shape {layout.shape}, strides {layout.strides}) has {len(axes)} axes that do not line up, and at "
+            f"most {MOST_AXES} are read in place: copy it to a contiguous array first."
+        )
+    shape, strides = tuple([extent for extent, _ in axes]), tuple([stride for _, stride in axes])
+    pack = machine.array_packer(shape, strides, dtype)
+    return Flat(array_spec(dtype, len(axes), False), pack, layout.size, shape if len(axes) > 1 else ())
+
+
+def lined_up(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return (extent, stride) of the fewest axes that walk the same items in the same order, at least one."""
+    axes: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides):
+        if extent == 1:
+            continue
+        if axes and axes[-1][1] == extent * stride:
+            axes[-1] = axes[-1][0] * extent, stride
+        else:
+            axes.append((extent, stride))
+    return axes or [(1, 0)]
+
+
+class Sized(NamedTuple):
+    """What a launch over a number of items takes. slots: of scratch; 0: it takes none."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    slots: int
+    count: Any
+    inverses: Any
+
+
+class Reduction:
+    """A reduction compiled for one kind of array.
+
+    array: spec of the items.  result: dtype of `out`.  init: spec of what the kernel gets for it.  count: spec of the
+    array that holds the number of items; None where the host knows it.  fixed: no function of the user's is in it.
+    """
+
+    def __init__(
+        self,
+        meaning: Meaning,
+        array: ArraySpec,
+        total: np.dtype[Any],
+        result: np.dtype[Any],
+        init: Spec | None,
+        count: ArraySpec | None,
+        policy: ReducePolicy,
+        fixed: bool,
+    ) -> None:
+        self.reading = reading_of(array, count is not None, policy)
+        self.policy, self.ordered, self.fixed, self.total, self.result = policy, meaning.ordered, fixed, total, result
+        self.store = array_spec(state_dtype(total), 1)
+        self.no_store = machine.array_payload(0, (0,), None, self.store.dtype)
+        axes = array.ndim if array.ndim > 1 else 1
+        self.specs = (
+            array, count or COUNT, tuple_spec((INVERSE,) * axes), init or NOTHING, self.store, array_spec(result, 1)
+        )  # fmt: skip
+        kernel = (ordered_kernel if meaning.ordered else free_kernel)(meaning, self.reading)
+        self.program = Program(kernel)
+        compiled, _ = self.program.compiled(self.specs)
+        self.kernel = compiled.kernel
+        self.resident = machine.occupancy(self.kernel, policy.threads, 0) * machine.properties().multiprocessors
+        self._sizes: dict[Any, Sized] = {}
+
+    def sized(self, n: int, extents: tuple[int, ...]) -> Sized:
+        """Return what a launch over `n` items takes, of an array with these extents."""
+        found = self._sizes.get((n, extents) if extents else n)
+        return found or remember(self._sizes, (n, extents) if extents else n, self._size(n, extents))
+
+    def _size(self, n: int, extents: tuple[int, ...]) -> Sized:
+        policy, vectors = self.policy, n // self.reading.length
+        threads, blocks = policy.single_block(vectors), 1
+        if not threads:
+            threads, blocks = policy.threads, policy.blocks(vectors, self.resident)
+        parts = blocks * (threads // 32) if self.ordered else blocks
+        inverses = [1 / parts, *[1 / max(extent, 1) for extent in extents[1:]]]
+        payload = machine.tuple_payload([machine.scalar_payload(INVERSE, value) for value in inverses])
+        slots = blocks + HEAD if blocks > 1 else 0
+        return Sized((blocks, 1, 1), (threads, 1, 1), slots, machine.scalar_payload(COUNT, n), payload)
+
+    def launch(self, sized: Sized, array: Any, count: Any, init: Any, out: Any, stream: int) -> None:
+        """Launch on `stream`; the arguments but `sized` and `stream` are payloads, `count` None for the host's."""
+        kernel = self.kernel
+        captured: list[Any] = []
+        if not self.fixed:
+            kernel, captured = self.current(stream)
+        store = self.no_store
+        if sized.slots:
+            memory = scratch("totals", self.store, sized.slots, stream)
+            store = memory.argument.payload
+        payloads = [array, sized.count if count is None else count, sized.inverses, init, store, out, *captured]
+        try:
+            kernel.launch(sized.grid, sized.block, 0, stream, payloads)
+        except BaseException:
+            if sized.slots:
+                reset(memory, stream)
+            raise
+
+    def current(self, stream: int) -> tuple[machine.Kernel, list[Any]]:
+        """Return the kernel for what the user's functions are by now, and the payloads of the arrays they capture."""
+        compiled, known = self.program.compiled(self.specs)
+        if not compiled.captured:
+            return compiled.kernel, []
+        return compiled.kernel, [each.payload for each in captured_arguments(known, compiled.captured, stream)]
+
+
+def reading_of(array: ArraySpec, counted: bool, policy: ReducePolicy) -> Reading:
+    """Return how the items of such an array are read: 16 bytes at once where they follow each other and divide 16."""
+    number = count_on_device if counted else count_given
+    size, item = array.dtype.itemsize, type_of(array.dtype)
+    fetch_item = FETCH_ELEMENT[array.ndim]
+    if array.contiguous and not array.dtype.names and size in (1, 2, 4, 8):
+        shift = size.bit_length() - 1
+        return Reading(
+            number, items_before_vectors, fetch_vector, fetch_item, VECTOR_BYTES // size, shift, policy.loads, item
+        )
+    return Reading(number, no_items_before, fetch_item, fetch_item, 1, 0, policy.loads, item)

@@ -1,0 +1,55 @@
+"""How many blocks and threads a reduction takes, and how much each reads at once: data, measured in bench/."""
+
+from dataclasses import dataclass
+
+from ..errors import Refused
+
+
+@dataclass(frozen=True)
+class ReducePolicy:
+    """The tuning of a reduction.
+
+    threads: of a block; a power of two, 32 to 1024.  loads: reads of up to 16 bytes that a thread has in flight; where
+    the order of the items counts it is always 4.  waves: blocks of the largest grid, in grids that are resident at
+    once.  least_loads: reads for which a thread is worth having, in grids of several blocks.
+    single_loads: up to so many reads one block does it all.  single_threads: the most threads of that block.
+
+    A grid depends on the policy, the device and the number of items alone, and so do the bits of a result.
+    """
+
+    threads: int = 256
+    loads: int = 4
+    waves: int = 1
+    least_loads: int = 2
+    single_loads: int = 1 << 11
+    single_threads: int = 512
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "single_threads"):
+            threads = getattr(self, name)
+            if threads not in (32, 64, 128, 256, 512, 1024):
+                raise Refused(f"ReducePolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
+        for name, most in (("loads", 16), ("waves", 64), ("least_loads", 16), ("single_loads", 1 << 20)):
+            if getattr(self, name) not in range(1, most + 1):
+                raise Refused(f"ReducePolicy: {name} must be 1 to {most}, not {getattr(self, name)!r}.")
+
+    def single_block(self, vectors: int) -> int:
+        """Return how many threads one block takes that does all of `vectors` reads; 0: it takes a grid."""
+        if vectors > self.single_loads:
+            return 0
+        wanted = max(32, min(vectors, self.single_threads))
+        return 1 << (wanted - 1).bit_length()
+
+    def blocks(self, vectors: int, resident: int) -> int:
+        """Return how many blocks a grid has for `vectors` reads; `resident`: that run at once."""
+        return max(1, min(-(-vectors // (self.threads * self.least_loads)), resident * self.waves))
+
+
+DEFAULT = ReducePolicy()
+# For (capability, bytes of an item): what was measured to be better.
+BY_CAPABILITY: dict[tuple[tuple[int, int], int], ReducePolicy] = {}
+
+
+def policy_for(capability: tuple[int, int], itemsize: int) -> ReducePolicy:
+    """Return the policy for a device and an item size."""
+    return BY_CAPABILITY.get((capability, itemsize), DEFAULT)
