@@ -8,13 +8,14 @@ takes neighbouring items, the lanes are combined in lane order, then come the wa
 from collections.abc import Callable
 from typing import Any
 
-from ..block.grid import combine_blocks, leave_total
+from ..block.grid import COUNTER, LONG, combine_blocks, leave_total, take_total
 from ..block.reduce import block_reduce
 from ..block.shape import int32, lane_number, warp_number
 from ..block.totals import SLOTS, fold_totals, put_total, scan_lanes
 from ..simt.lanes import block_x, grid_x, shuffle, thread_x
 from ..simt.machine import device_function
-from ..simt.memory import local_array, scratch
+from ..simt.memory import local_array, scratch, store_relaxed
+from ..simt.states import viewed
 from ..simt.sync import barrier
 from ..simt.types import cast_like, combine, hold, identity_like
 from ..warp.chain import reduce_members
@@ -30,15 +31,23 @@ ROW = 32 * RUN  # of a warp
 
 
 @device_function()
-def finish(total, op, init, store, out):
-    """Combine the totals of the blocks; the last one done writes the result. `total` is the block's own."""
-    is_last = True
-    if grid_x() > 1:
-        is_last = leave_total(total, store)
-        if is_last:
-            total = combine_blocks(total, op, store)
-    if is_last and thread_x() == 0:
+def write_result(total, op, init, out):
+    """Write `total`, which `init` comes before; one thread does."""
+    if thread_x() == 0:
         out[0] = cast_like(hold(out[0]), combine(op, init, total))
+
+
+@device_function()
+def gather_totals(like, op, store):
+    """Combine the totals of all blocks, neighbouring threads taking neighbouring blocks; the last block calls."""
+    total = identity_like(op, like)
+    block = thread_x()
+    while block < grid_x():
+        total = combine(op, total, take_total(store, block, like))
+        block = int32(block + THREADS)
+    if thread_x() == 0:
+        store_relaxed(viewed(store, LONG), COUNTER, 0)  # as the next launch expects it
+    return block_reduce(total, op)
 
 
 def first_value(body: Callable[..., Any], ndim: int, stepped: bool) -> Callable[..., Any]:
@@ -90,7 +99,11 @@ def free_kernel(
         total = totals[0]
         for k in range(1, ITEMS):
             total = combine(op, total, totals[k])
-        finish(block_reduce(total, op), op, init, store, out)
+        total = block_reduce(total, op)
+        if grid_x() == 1:
+            write_result(total, op, init, out)
+        elif leave_total(total, store):
+            write_result(gather_totals(init, op, store), op, init, out)
 
     return parallel_reduce
 
@@ -156,6 +169,9 @@ def ordered_kernel(body: Callable[..., Any], op: Callable[..., Any], ndim: int, 
             row = fold_row(value, op, lanes)
             total = combine(op, total, row) if first > begin else row
         total = fold_warps(words, total, op, busy_warps(of_block, run_items, num_items))
-        finish(total, op, init, store, out)
+        if grid_x() == 1:
+            write_result(total, op, init, out)
+        elif leave_total(total, store):
+            write_result(combine_blocks(total, op, store), op, init, out)
 
     return parallel_reduce

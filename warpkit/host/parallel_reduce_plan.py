@@ -40,19 +40,23 @@ class Request(NamedTuple):
 class Reduction(NamedTuple):
     """A call with everything decided but two places of memory: where the blocks' totals go, and the result.
 
-    payloads: of the arguments before these two.  store: spec of the totals; None for a kernel that takes none.  slots:
-    how many; 0 for a single block.  given: the arguments that a launch works on.  target: the one for `out`.
+    payloads: of the arguments before these two.  store: spec of the totals; None for a kernel that takes none.  given:
+    the arguments that a launch works on.  target: the one for `out`.
     """
 
     kernel: machine.Kernel
-    blocks: int
+    shape: "Layout"
     payloads: list[Any]
     store: ArraySpec | None
-    slots: int
     result: np.dtype[Any]
     entered: Entered
     given: list[Argument]
     target: Argument | None
+
+    @property
+    def slots(self) -> int:
+        """How many elements of memory for totals it takes; 0 for a single block."""
+        return self.shape.blocks + HEAD if self.shape.blocks > 1 else 0
 
     def step(self, memory: Scratch | None, out: Any) -> KernelStep:
         """Return the launch, given the memory for totals and the payload of the result's place."""
@@ -61,7 +65,7 @@ class Reduction(NamedTuple):
         if self.store is not None:
             between = [_no_totals(self.store) if memory is None else memory.argument.payload]
         payloads = [*self.payloads, *between, out, *captured]
-        return KernelStep(self.kernel, (self.blocks, 1, 1), (THREADS, 1, 1), 0, payloads)
+        return KernelStep(self.kernel, (self.shape.blocks, 1, 1), (self.shape.threads, 1, 1), 0, payloads)
 
     def launch(self, out: Any) -> None:
         """Launch, with the memory for totals that the stream has."""
@@ -105,10 +109,9 @@ def decided(request: Request) -> Reduction:
     loaded = _kernel(request.body, op if free else machine.as_device(op), free, over, calls, total, specs)
     entered = enter_with(request.stream, given, calls, loaded.captured)
     items = over.walk.num_items
-    run, blocks = layout_of(items, _resident(loaded.kernel), free)
-    payloads = [*over.counts(items, run), *over.payloads, init, arguments.payload]
-    slots = blocks + HEAD if blocks > 1 else 0
-    return Reduction(loaded.kernel, blocks, payloads, store, slots, result, entered, given, target)
+    shape = layout_of(items, _resident(loaded.kernel), free)
+    payloads = [*over.counts(items, shape.run), *over.payloads, init, arguments.payload]
+    return Reduction(loaded.kernel, shape, payloads, store, result, entered, given, target)
 
 
 def _kernel(
@@ -133,7 +136,7 @@ def _nothing(request: Request, given: list[Argument], target: Argument | None) -
     none = Calls((), ())
     loaded = kernel_of("write", None, (spec_of(total), array_spec(total, 1)), none, write_kernel)
     entered = enter_with(request.stream, given, none, ())
-    return Reduction(loaded.kernel, 1, [init], None, 0, total, entered, given, target)
+    return Reduction(loaded.kernel, Layout(0, 1, 32), [init], None, total, entered, given, target)
 
 
 def _operator(name: str, op: Any) -> Any:
@@ -185,19 +188,25 @@ def _resident(kernel: machine.Kernel) -> int:
     return machine.occupancy(kernel, THREADS, 0) * machine.properties().multiprocessors
 
 
-@functools.lru_cache(512)
-def layout_of(items: int, resident: int, free: bool) -> tuple[int, int]:
-    """Return (items of a run, blocks): no more blocks than are resident, each with as much as the others.
+class Layout(NamedTuple):
+    """The shape of a launch. run: items of a block in the free kernel, of a warp in the ordered one."""
 
-    A run is a block's in the free kernel, a warp's in the ordered one.
-    """
+    run: int
+    blocks: int
+    threads: int
+
+
+@functools.lru_cache(512)
+def layout_of(items: int, resident: int, free: bool) -> Layout:
+    """Return the shape of a launch: no more blocks than are resident, with even shares, or a single one."""
     runs, least, most = (1, THREADS, TILE) if free else (WARPS, ROW, ROW)
     if items <= most * runs:
-        return most, 1
+        warps = -(-items // (32 if free else ROW))
+        return Layout(most, 1, 32 * min(warps, WARPS))
     share = -(-items // (resident * runs))
     unit = most if share >= most else least
     run = -(-share // unit) * unit
-    return run, -(-items // (run * runs))
+    return Layout(run, -(-items // (run * runs)), THREADS)
 
 
 def _payload(dtype: np.dtype[Any], value: Any) -> Any:
