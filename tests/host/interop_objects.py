@@ -54,6 +54,8 @@ def fake_torch():
             return self.array.ctypes.data if self.array.size else 0
 
         def is_contiguous(self):
+            if self.layout == "torch.sparse_csr":
+                raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
             return self.layout == "torch.strided" and self.array.flags.c_contiguous
 
         def stride(self):

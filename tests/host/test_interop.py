@@ -5,7 +5,7 @@ import pytest
 from numba import cuda
 
 from tests.warp.matrix import NUMBERS
-from warpkit import Refused
+from warpkit import Refused, Stream, synchronize
 from warpkit.host.arrays import as_argument, as_output
 from warpkit.host.launch import launch
 from warpkit.simt import machine
@@ -258,6 +258,11 @@ def real(name):
     return pytest.importorskip(name)
 
 
+def said_by(array, **otherwise):
+    """Return an object that says of itself what an array's interface says, and what a test wants said instead."""
+    return Interface(np.zeros(1), **{"descr": None, **array.__cuda_array_interface__, **otherwise})
+
+
 MAKERS = {
     "cupy": lambda array: real("cupy").asarray(array),
     "torch": lambda array: real("torch").from_numpy(array.copy()).cuda(),
@@ -273,7 +278,7 @@ def test_a_real_array_is_read_as_its_interface_says(name, dtype):
     views = [array] if name == "numba" else [array, array.T, array[::2, 1:], array[:, :0]]
     for view in views:
         found = as_argument(view, "x")
-        slow = as_argument(Interface(np.zeros(1), **dict(view.__cuda_array_interface__), version=2), "x")
+        slow = as_argument(said_by(view, version=2), "x")
         for what in ("spec", "pointer", "shape", "strides", "dtype", "device"):
             assert getattr(found, what) == getattr(slow, what), what
 
@@ -323,3 +328,148 @@ def test_p16_an_array_on_another_device_is_refused_by_name():
     with cuda.gpus[1]:
         launch(number_rows, 1, 32, x, x.clone())
     assert (x == 1).all().item()
+
+
+# -- streams of the real packages --------------------------------------------------------------------------------------
+
+ITEMS = 1 << 20
+MILLISECOND = 1_000_000
+
+
+@cuda.jit
+def copy_late(out, x, milliseconds):
+    """Copy x to out after a while."""
+    for _ in range(milliseconds):
+        cuda.nanosleep(MILLISECOND)
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = x[i]
+
+
+def late(out, x, milliseconds, stream=None):
+    """Launch `copy_late`."""
+    launch(copy_late, 8, 256, out, x, milliseconds, stream=stream)
+
+
+def current_streams(name):
+    """Return (the package, a block in which a new stream of it is current; it does not wait for the legacy one)."""
+    package = real(name)
+    if name == "torch":
+        return package, package.cuda.stream(package.cuda.Stream())
+    return package, package.cuda.Stream(non_blocking=True)
+
+
+def new(name, package, value):
+    """Return a new array of that package, of `ITEMS` floats."""
+    if name == "torch":
+        return package.full((ITEMS,), value, device="cuda", dtype=package.float32)
+    return package.full(ITEMS, value, dtype="f4")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_p32_without_a_stream_work_goes_to_the_current_one(name):
+    package, current = current_streams(name)
+    with current:
+        x, between, out = (new(name, package, value) for value in (3, 0, 0))
+        late(between, x, 20)
+        between += 1  # of the package, on its stream
+        late(out, between, 0)
+        assert float(out.sum()) == 4 * ITEMS
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_p17_work_on_another_stream_comes_after_the_frameworks(name):
+    package, current = current_streams(name)
+    side = Stream()
+    out = cuda.to_device(np.zeros(ITEMS, np.float32))
+    synchronize()
+    with current:
+        x, between = new(name, package, 3), new(name, package, 0)
+        late(between, x, 20)
+        late(out, between, 0, stream=side)
+    side.synchronize()
+    assert (out.copy_to_host() == 3).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("named", [True, False])
+def test_p17_work_comes_after_the_stream_that_an_interface_names(named):
+    producer, side = Stream(), Stream()
+    x, between, out = (cuda.to_device(np.full(ITEMS, value, np.float32)) for value in (3, 0, 0))
+    synchronize()  # an upload may return before it is done, and no stream here waits for the legacy one
+    late(between, x, 50, stream=producer)
+    late(out, said_by(between, stream=producer.handle if named else None), 0, stream=side)
+    side.synchronize()
+    assert (out.copy_to_host() == (3 if named else 0)).all(), "and no stream asks for no order"
+    producer.synchronize()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_p20_memory_dropped_after_a_launch_is_not_used_again_too_early(name):
+    package = real(name)
+    side = Stream()
+    out = cuda.to_device(np.zeros(ITEMS, np.float32))
+    synchronize()
+    for turn in range(100):
+        x = new(name, package, turn)
+        late(out, x, 2, stream=side)
+        del x
+        again = new(name, package, -1)  # of the same size, at once: the pool would hand out the same memory
+        side.synchronize()
+        assert (out.copy_to_host()[:: ITEMS // 64] == turn).all()
+        del again
+
+
+@pytest.mark.gpu
+def test_a_tensor_is_captured_with_torch():
+    torch = real("torch")
+    x, out = torch.arange(ITEMS, device="cuda", dtype=torch.float32), torch.zeros(ITEMS, device="cuda")
+    late(out, x, 0)
+    elsewhere = said_by(x, version=3, stream=Stream().handle)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        late(out, x, 0)
+        with pytest.raises(Refused, match="being captured"):
+            late(out, elsewhere, 0)
+    for turn in range(3):
+        x += 1
+        graph.replay()
+        assert torch.equal(out, x), turn
+
+
+@pytest.mark.gpu
+def test_p28_holding_memory_elsewhere_spoils_no_capture():
+    torch = real("torch")
+    x, out = torch.ones(ITEMS, device="cuda"), torch.zeros(ITEMS, device="cuda")
+    side, other = Stream(), cuda.to_device(np.zeros(ITEMS, np.float32))
+    source = cuda.to_device(np.ones(ITEMS, np.float32))
+    made = said_by(source)
+    synchronize()
+    late(out, x, 0)
+    late(other, made, 0, stream=side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="global"):
+        late(out, x, 0)
+        late(other, made, 1, stream=side)  # not captured; its memory is held, and asked about
+        late(other, made, 0, stream=side)
+    graph.replay()
+    side.synchronize()
+    assert torch.equal(out, x)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_our_stream_is_a_stream_of_theirs(name):
+    package, stream = real(name), Stream()
+    if name == "torch":
+        theirs = package.cuda.ExternalStream(stream.handle)
+        current = package.cuda.stream(theirs)
+    else:
+        theirs = current = package.cuda.ExternalStream(stream.handle)
+    assert Stream.wrap(theirs) == stream
+    with current:
+        x, out = new(name, package, 2), new(name, package, 0)
+        late(out, x, 5)
+        assert float((out + 1).sum()) == 3 * ITEMS

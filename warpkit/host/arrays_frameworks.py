@@ -8,7 +8,7 @@ after the cheap ones found something amiss.
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -70,15 +70,18 @@ def torch_reader(torch: ModuleType) -> Reader:
     table: dict[Any, tuple[Layout, bool]] = {}
 
     def read(tensor: Any, name: Name) -> Argument:
-        if tensor.is_contiguous():
-            key: Any = (tensor.dtype, tensor.shape)
-        else:
-            key = tensor.dtype, tensor.shape, _strides(tensor, name)
+        try:
+            if tensor.is_contiguous():
+                key: Any = (tensor.dtype, tensor.shape)
+            else:
+                key = (tensor.dtype, tensor.shape, tensor.stride())
+            pointer, device = tensor.data_ptr(), tensor.get_device()
+        except RuntimeError as error:
+            _refuse_layout(tensor, name, error)
         found = table.get(key)
         if found is None:
             found = remember(table, key, _torch_layout(tensor, key, name))
         layout, lazy = found
-        pointer, device = tensor.data_ptr(), tensor.get_device()
         if device < 0 or tensor.requires_grad or pointer & layout.misaligned or not pointer or lazy:
             _check_tensor(tensor, layout, name)
         return _argument((layout.spec, layout.pack(pointer, tensor), pointer, layout, device, None, framework, tensor))
@@ -86,11 +89,11 @@ def torch_reader(torch: ModuleType) -> Reader:
     return read
 
 
-def _strides(tensor: Any, name: Name) -> Any:
-    try:
-        return tensor.stride()
-    except RuntimeError:
+def _refuse_layout(tensor: Any, name: Name, error: RuntimeError) -> NoReturn:
+    """Refuse a tensor that has no memory of its own, or more than one."""
+    if str(tensor.layout) != "torch.strided":
         refuse(name, f"is a tensor of layout {tensor.layout}: pass its values, or x.to_dense().")
+    refuse(name, f"is a {type(tensor).__name__} that shows no memory: {str(error).partition(chr(10))[0].rstrip('.')}.")
 
 
 def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Layout, bool]:
@@ -98,8 +101,6 @@ def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Layout, bool]:
 
     Such a tensor is a view of every other component of a complex one, or complex: contiguous reals are never.
     """
-    if getattr(tensor.layout, "__str__", str)() != "torch.strided":
-        refuse(name, f"is a tensor of layout {tensor.layout}: pass its values, or x.to_dense().")
     kind = str(key[0]).rpartition(".")[2]
     try:
         dtype = np.dtype(kind)

@@ -44,8 +44,9 @@ def stream_id(stream: int) -> int:
 
 
 def stream_query(stream: int) -> bool:
-    """Return whether the work of `stream` is done."""
-    return _done(driver.cuStreamQuery(stream), "cuStreamQuery")
+    """Return whether the work of `stream` is done; asking spoils no capture that is under way."""
+    with relaxed():
+        return _done(driver.cuStreamQuery(stream), "cuStreamQuery")
 
 
 def synchronize() -> None:
@@ -108,8 +109,9 @@ def event_wait(stream: int, event: int) -> None:
 
 
 def event_query(event: int) -> bool:
-    """Return whether what the event stands for is done; one that was never recorded is."""
-    return _done(driver.cuEventQuery(event), "cuEventQuery")
+    """Return whether what the event stands for is done; one that was never recorded is. Spoils no capture either."""
+    with relaxed():
+        return _done(driver.cuEventQuery(event), "cuEventQuery")
 
 
 def event_synchronize(event: int) -> None:
