@@ -5,9 +5,9 @@ wherever the function goes, also as an operator through several levels, and its 
 """
 
 from numba.cuda import cgutils, types
-from numba.cuda.extending import core_models, infer_getattr, intrinsic, lower_getattr_generic, register_model
+from numba.cuda.extending import core_models, infer_getattr, lower_builtin, lower_getattr_generic, register_model
 from numba.cuda.typing import signature
-from numba.cuda.typing.templates import AttributeTemplate
+from numba.cuda.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
 
 from ...errors import Refused
 
@@ -15,14 +15,17 @@ from ...errors import Refused
 class BoundFunction(types.Callable):
     """The type of a device function together with the arrays that it captures."""
 
-    def __init__(self, dispatcher, arrays):
-        self.dispatcher, self.arrays = dispatcher, arrays
-        super().__init__(f"BoundFunction({dispatcher.number},{','.join(map(str, arrays))})")
+    def __init__(self, function, arrays):
+        self.function, self.arrays = function, arrays
+        super().__init__(f"BoundFunction({self.dispatcher.number},{','.join(map(str, arrays))})")
+
+    @property
+    def dispatcher(self):
+        """The device function; Numba's type of it, which is all that is kept here, holds it weakly."""
+        return self.function.dispatcher
 
     def get_call_type(self, context, args, kws):
         """Compile the function for these arguments and return the signature, with the struct as its receiver."""
-        if self.dispatcher.is_compiling:
-            raise Refused(f"{self.dispatcher.__name__} calls itself and captures an array: pass the array to it.")
         pysig, args = self.dispatcher.fold_argument_types(args, kws)
         result = self.dispatcher.compile_device((self, *args)).signature.return_type
         return signature(result, *args, recvr=self).replace(pysig=pysig)
@@ -61,15 +64,30 @@ def lower_array(context, builder, t, value, name):
     return getattr(cgutils.create_struct_proxy(t)(context, builder, value=value), name)
 
 
-@intrinsic
-def bind(typing_context, function, arrays):
-    """Return a function with the arrays that it captures, a tuple."""
-    bound = BoundFunction(function.dispatcher, tuple(arrays))
+def bind(function, arrays):
+    """Return a function with the arrays that it captures, a tuple: known to the compiler alone.
 
-    def generate(context, builder, sig, args):
-        struct = cgutils.create_struct_proxy(bound)(context, builder)
-        for position in range(len(bound.arrays)):
-            setattr(struct, f"array{position}", builder.extract_value(args[1], position))
-        return struct._getvalue()
+    No intrinsic, since each set of types would leave an implementation behind in Numba.
+    """
 
-    return signature(bound, function, arrays), generate
+
+@infer_global(bind)
+class BindTemplate(AbstractTemplate):
+    """The type of a function with its arrays."""
+
+    def generic(self, args, kws):
+        """Return the signature."""
+        function, arrays = args
+        if isinstance(function, types.RecursiveCall):
+            name = function.dispatcher_type.dispatcher.__name__
+            raise Refused(f"{name} calls itself and captures an array, which must then be one of its arguments.")
+        return signature(BoundFunction(function, tuple(arrays)), function, arrays)
+
+
+@lower_builtin(bind, types.Dispatcher, types.BaseTuple)
+def lower_bind(context, builder, sig, args):
+    """Make the struct."""
+    struct = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+    for position in range(len(sig.return_type.arrays)):
+        setattr(struct, f"array{position}", builder.extract_value(args[1], position))
+    return struct._getvalue()

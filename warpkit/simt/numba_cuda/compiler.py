@@ -3,39 +3,54 @@
 import dataclasses
 import re
 
+from numba.core.errors import TypingError as NumbaTypingError
 from numba.cuda import types
 from numba.cuda.api import get_current_device
 from numba.cuda.compiler import kernel_fixup
+from numba.cuda.core.errors import TypingError
 from numba.cuda.cudadrv import driver, nvvm
 
+from ...errors import Refused
 from ..identity import identity
 from ..specs import ArraySpec, Image, Options, ScalarSpec
 from .building import build, compiling_for
-from .functions import Scope, array_type, empty_copy, scalar_type
+from .functions import Scope, array_type, empty_copy, scalar_type, trim
+
+TypingErrors = (TypingError, NumbaTypingError)  # unrelated classes
+RESERVED_SHARED = 1024  # bytes that a block with static shared memory has of the system's own, from 8.0 on
 
 
 def compile_image(function, specs, options=None, cc=None):
     """Compile a kernel.
 
     Called by: host code, from any thread.
-    Args: function: a plain Python function.  specs: of its arguments.  cc: compute capability (major, minor); None:
-    the current device's. With it no GPU is needed.
+    Args: function: a plain or decorated Python function.  specs: of its arguments.  cc: compute capability, (major,
+    minor), with which no GPU is needed; None: the current device's.
     Returns: an `Image`; its `captured` says which of `identity(function).arrays` follow the explicit arguments.
     Errors: Refused for what warpkit does not take; Numba's own for what its compiler does not.
     """
     options = options or Options()
     capability = tuple(cc or get_current_device().compute_capability)
     with compiling_for(capability):
-        known = identity(function)
+        trim()
+        known, function = identity(function), getattr(function, "py_func", function)
         chosen = {name: getattr(options, name) for name in ("fastmath", "debug", "lineinfo")}
         scope, copy = Scope(known.specs, chosen), empty_copy(function)
         scope.fill(copy, function, known.arrays)
-        result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
+        try:
+            result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
+        except TypingErrors as error:
+            if "Cannot modify readonly array" not in str(error):
+                raise
+            raise Refused(
+                f"{function.__name__} writes to a read-only array: pass one that may be written, or capture a device "
+                "array; of a captured NumPy array a kernel gets a copy."
+            ) from None
         library, entry = _kernel(result, options)
         code, log = _linked(library, capability, options)
     return Image(
         code, entry, capability, options, captured, cooperative=library.use_cooperative, name=function.__name__,
-        storable=scope.portable, **_resources(log, entry),
+        storable=scope.portable, **_resources(log, entry, capability),
     )  # fmt: skip
 
 
@@ -75,15 +90,17 @@ def _linked(library, capability, options):
     return bytes(cubin.code), linker.info_log
 
 
-def _resources(log, entry):
-    """Return what the assembler says that a kernel uses; zeros where it says nothing."""
-    _, _, said = log.partition(f"Compiling entry function '{entry}'")
-    stack = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
-    used = re.search(r"Used (\d+) registers.*", said)
-    shared = re.search(r"(\d+) bytes smem", used[0]) if used else None
+def _resources(log, entry, capability):
+    """Return what assembler and linker say that a kernel uses; zeros where they say nothing."""
+    _, _, assembled = log.partition(f"Compiling entry function '{entry}'")
+    _, _, linked = log.partition(f"Function properties for '{entry}'")
+    stack = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", assembled)
+    registers = re.search(r"Used (\d+) registers", assembled)
+    shared = re.search(r"(\d+) bytes smem", linked)
+    reserved = RESERVED_SHARED if capability >= (8, 0) else 0
     return {
-        "registers": int(used[1]) if used else 0,
-        "shared": int(shared[1]) if shared else 0,
+        "registers": int(registers[1]) if registers else 0,
+        "shared": max(0, int(shared[1]) - reserved) if shared else 0,
         "local": int(stack[1]) if stack else 0,
         "spills": int(stack[2]) + int(stack[3]) if stack else 0,
     }

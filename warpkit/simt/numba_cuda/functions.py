@@ -6,6 +6,7 @@ arrays are placeholders, functions are hollow ones too. Copies are found again b
 """
 
 import builtins
+import contextlib
 import functools
 import itertools
 import types as python
@@ -22,8 +23,9 @@ from ..constants import is_library, library_name
 from ..identity import identity
 from ..reads import reads_of
 from .building import build, is_known
+from .forgetting import forget
 
-MOST_FUNCTIONS = 512
+MOST_FUNCTIONS = 32
 _OPTIONS = {"device": True, "inline": "never", "forceinline": False, "link": (), "opt": True}
 _numbers = itertools.count()
 
@@ -66,9 +68,17 @@ def device_function(function, known, options):
     copy = empty_copy(function)
     found = _functions[key] = DeviceFunction(copy, known.specs, options)
     found.scope.fill(copy, function, known.arrays)
-    while len(_functions) > MOST_FUNCTIONS:
-        _functions.popitem(last=False)
     return found
+
+
+def trim():
+    """Forget the half of the functions that were not asked for for longest, where there are too many.
+
+    Never while something is being compiled; half of them, since looking through Numba's caches takes 50 ms.
+    """
+    if len(_functions) > MOST_FUNCTIONS:
+        gone = [_functions.popitem(last=False)[1] for _ in range(len(_functions) - MOST_FUNCTIONS // 2)]
+        forget(gone, _functions.values())
 
 
 def empty_copy(function):
@@ -181,10 +191,10 @@ def scalar_type(dtype):
     """Return Numba's type for a dtype."""
     if dtype.name == "bfloat16":
         return types.bfloat16
-    try:
-        return from_dtype(dtype)
-    except NotImplementedError:
-        raise Refused(f"a kernel cannot take {dtype}: pass a number, or a record of numbers.") from None
+    with contextlib.suppress(NotImplementedError):
+        if not dtype.hasobject:
+            return from_dtype(dtype)
+    raise Refused(f"a kernel cannot take {dtype}: pass numbers, or records of numbers.")
 
 
 def as_device(function):

@@ -1,4 +1,4 @@
-"""Captured arrays become arguments: the one pass that warpkit adds to Numba's compiler.
+"""Captured arrays become arguments: the pass that warpkit adds to Numba's compiler.
 
 What is compiled has placeholders where its Python function captured arrays (functions.py). A kernel gets one more
 parameter for each that it uses, a device function finds them in the struct that it is called with (bound.py).
@@ -8,12 +8,11 @@ from numba.cuda.compiler import CUDACompiler
 from numba.cuda.core import ir, postproc
 from numba.cuda.core.compiler_machinery import FunctionPass, register_pass
 from numba.cuda.core.ir_utils import build_definitions, get_definition, guard
-from numba.cuda.core.untyped_passes import FindLiterallyCalls
+from numba.cuda.core.untyped_passes import FindLiterallyCalls, MakeFunctionToJitFunction
 
 from ..captured import Bound, Placeholder
 from .bound import bind
-
-_CONSTANTS = (*ir.global_types, *ir.freevar_types, *ir.const_types)
+from .closures import CONSTANTS, MakeClosures
 
 
 class LiftingCompiler(CUDACompiler):
@@ -26,10 +25,11 @@ class LiftingCompiler(CUDACompiler):
     scope, receiver, positions = None, None, ()
 
     def define_pipelines(self):
-        """Insert the pass where everything is inlined and nothing is typed yet."""
+        """Insert the pass where everything is inlined and nothing is typed yet; and one that helps Numba's closures."""
         (manager,) = super().define_pipelines()
-        at = [step for step, _ in manager.passes].index(FindLiterallyCalls)
-        manager.passes.insert(at, (LiftCaptured, "captured arrays become arguments"))
+        for step, before in ((MakeClosures, MakeFunctionToJitFunction), (LiftCaptured, FindLiterallyCalls)):
+            at = [known for known, _ in manager.passes].index(before)
+            manager.passes.insert(at, (step, step._name))
         manager._finalized = False
         manager.finalize()
         return [manager]
@@ -67,7 +67,7 @@ class _Lifting:
     def rewrite(self, statement):
         """Replace what a statement takes from outside, where it is not what may be compiled as it is."""
         value = statement.value
-        if isinstance(value, _CONSTANTS):
+        if isinstance(value, CONSTANTS):
             found = value.value
         elif isinstance(value, ir.expr_types) and value.op == "getattr":
             found = guard(self.attribute, value)
@@ -85,7 +85,7 @@ class _Lifting:
         if isinstance(owner, ir.expr_types) and owner.op == "getattr":
             module = self.attribute(owner)
         else:
-            module = owner.value if isinstance(owner, _CONSTANTS) else None
+            module = owner.value if isinstance(owner, CONSTANTS) else None
         return getattr(module, expression.attr, None) if type(module) is self.scope.module_type else None
 
     def variable(self, value, loc):
@@ -96,20 +96,29 @@ class _Lifting:
             return self.arrays[value.position]
         if isinstance(value, Bound):
             arrays = self.variable(value.arrays, loc)
-            names = [self.let(name, ir.Global(name, known, loc), loc) for name, known in (
-                ("bind", bind), ("function", value.function))]  # fmt: skip
-            return self.let("bound", ir.Expr.call(names[0], (names[1], arrays), (), loc), loc)
-        if isinstance(value, tuple) and _holds_placeholder(value):
-            return self.let("tuple", ir.Expr.build_tuple([self.variable(part, loc) for part in value], loc), loc)
-        return self.let("constant", ir.Global("constant", value, loc), loc)
+            return self.call(bind, (self.constant(value.function, loc), arrays), loc)
+        if not isinstance(value, tuple):
+            return self.constant(value, loc)
+        parts = [self.variable(part, loc) for part in value]
+        if hasattr(value, "_fields"):
+            return self.call(type(value), parts, loc)
+        return self.let(ir.Expr.build_tuple(parts, loc), loc)
+
+    def constant(self, value, loc):
+        """Return a variable that holds a constant."""
+        return self.let(ir.Global(getattr(value, "__name__", "constant"), value, loc), loc)
+
+    def call(self, function, arguments, loc):
+        """Return a variable that holds the result of a call."""
+        return self.let(ir.Expr.call(self.constant(function, loc), tuple(arguments), (), loc), loc)
 
     def define(self, name, loc):
         """Return a new variable."""
         return self.entry.scope.redefine(f"${name}", loc)
 
-    def let(self, name, value, loc):
+    def let(self, value, loc):
         """Return a new variable with a value."""
-        variable = self.define(f"lifted.{name}", loc)
+        variable = self.define("lifted", loc)
         self.statements.append(ir.Assign(value, variable, loc))
         return variable
 
