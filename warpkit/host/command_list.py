@@ -10,6 +10,7 @@ from . import commands
 from .commands import Command, Deferred, HostCall, Slot
 from .launch import Extent, Prepared
 from .parallel import parallel_for
+from .parallel_reduce import parallel_reduce_sum
 
 Callback = Callable[[], Any]
 
@@ -39,6 +40,11 @@ class CommandList:
     def parallel_for(self, range: Any, body: Any, *args: Any) -> "CommandList":
         """Append a `warpkit.parallel_for`."""
         return self._append(commands.deferred(commands.form, parallel_for, range, body, *args))
+
+    def parallel_reduce_sum(self, range: Any, body: Any, *args: Any, out: Any, dtype: Any = None) -> "CommandList":
+        """Append a `warpkit.parallel_reduce_sum`; `out`, a device array of one element, gets the sum."""
+        form = commands.deferred(commands.form, parallel_reduce_sum, range, body, *args, out=out, dtype=dtype)
+        return self._append(form)
 
     def upload(self, dst: Any, src: Any) -> "CommandList":
         """Append a copy of a host array to a device array: see `warpkit.upload`."""
