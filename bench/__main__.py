@@ -17,9 +17,10 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
-SUITES = {"warp": "warp", "claims": "claims", "simulator": "simulator", "import": "importtime", **BLOCK}
+HOST = {"launch": "launch"}
+SUITES = {"warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK}
 GROUPS = {"block": tuple(BLOCK)}
-GPU_SUITES = {"warp", "claims", *BLOCK}
+GPU_SUITES = {"warp", "claims", *BLOCK, *HOST}
 APART = set(BLOCK)
 """Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
 PATIENCE = 150
