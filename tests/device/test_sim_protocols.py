@@ -1,0 +1,67 @@
+"""Scan and select under random schedules of blocks and lanes, launch after launch on the same states."""
+
+import numpy as np
+import pytest
+
+import warpkit as wk
+from tests.block.schedules import explore
+from tests.reference import inclusive
+from tests.warp import operators
+from warpkit.device import select_keep, select_runs, select_tile
+from warpkit.device.select_kernel import Compaction
+from warpkit.device.tiles import TileShape
+
+from . import kernels
+
+FEW = 12
+TINY = TileShape(3, 3, 3)
+
+
+def scans(ring):
+    """Return run(seed): a non-commutative scan of a few tiles."""
+    kept = wk.tile_states(9, np.int64)
+
+    def run(seed):
+        count = 1 + 7 * seed % 80
+        x = np.where(np.arange(count) % 11 == seed % 11, np.arange(count) + 1, 0)
+        found = kernels.scan(
+            x, operators.last_nonzero, shape=TINY, grid=1 + seed % 4, ring=ring, states=kept, reverse=seed % 3 == 0
+        )
+        wanted = x[::-1] if seed % 3 == 0 else x
+        wanted = inclusive(operators.py_last_nonzero, wanted.tolist())
+        assert found.tolist() == (wanted[::-1] if seed % 3 == 0 else wanted)
+
+    return run
+
+
+def runs(ring):
+    """Return run(seed): runs of a few tiles, each with its length."""
+    kept = wk.tile_states(9, (np.uint32,) * 3)
+    what = Compaction(
+        np.dtype(np.int32),
+        select_keep.keep_changed,
+        led=True,
+        previous=select_keep.previous_in_slot,
+        positioned=True,
+        move=select_tile.move_both,
+        summarise=select_runs.as_runs,
+        op=select_runs.join_runs,
+        zero=select_runs.NO_RUNS,
+        emit=select_runs.emit_runs,
+        finish=select_runs.finish_runs,
+    )
+
+    def run(seed):
+        x = np.sort(np.random.default_rng(seed).integers(0, 1 + seed % 40, 1 + 7 * seed % 80)).astype(np.int32)
+        values, lengths, _ = kernels.compact(x, what, shape=TINY, grid=1 + seed % 4, ring=ring, states=kept)
+        wanted = np.unique(x, return_counts=True)
+        assert values.tolist() == wanted[0].tolist()
+        assert lengths.tolist() == wanted[1].tolist()
+
+    return run
+
+
+@pytest.mark.parametrize("ring", [True, False], ids=["ring", "tiles"])
+@pytest.mark.parametrize("make", [scans, runs])
+def test_right_under_random_schedules(make, ring):
+    explore(make(ring), FEW)

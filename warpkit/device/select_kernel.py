@@ -1,0 +1,246 @@
+"""The kernels that keep some of the items, in order: one tile a block, and persistent blocks with tiles in flight.
+
+As the scans, see scan_kernel.py: a tile publishes how many items it keeps before anybody looks back for it, and what it
+keeps has already moved up in shared memory when it is known where it goes. Every item is read once and written once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..block.lookback import lookback_publish
+from ..block.shape import int32
+from ..block.staging import block_copy_pipeline, block_copy_wait
+from ..simt.lanes import block_index, grid_size, thread_index
+from ..simt.machine import device_function
+from ..simt.memory import dynamic_shared, local_array, shared_array
+from ..simt.ops import add
+from ..simt.sync import barrier
+from ..simt.types import as_int64, combine
+from .scan_tile import own_count
+from .select_keep import no_previous
+from .select_tile import (
+    as_count,
+    decide,
+    emit_items,
+    finish_count,
+    move_items,
+    rank,
+)
+from .tiles import (
+    TileShape,
+    count_given,
+    count_on_device,
+    draws_of,
+    end_draw,
+    fill,
+    first_draw,
+    following,
+    loading,
+    loading_both,
+    prefix_after_init,
+    refill,
+    start_draw,
+    tile_forward,
+    tiles_of,
+    valid_of,
+    whole_pieces,
+)
+
+NONE = np.int64(0)
+POSITION, NOTHING = np.dtype(np.uint16), np.dtype(np.uint8)  # an item's place in its tile
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What a compaction kernel is made for: dtypes, and device functions (see select_keep.py and select_tile.py).
+
+    item: dtype in memory.  flag: dtype of the flags that are loaded with the items, if any.  positioned: places of the
+    kept items are needed.  led: the item before a tile is needed.  copied: the source and the flags are contiguous, of
+    items that can be copied as they are.  on_device: the number of items stands in device memory.
+    keep, previous: which items are kept.  move: what moves up.  summarise, op, zero: what tiles add up to; its type is
+    that of `zero`.  emit: how a tile is written.  finish: what is written at the end.
+    """
+
+    item: np.dtype[Any]
+    keep: Callable[..., Any]
+    copied: bool = True
+    on_device: bool = False
+    flag: np.dtype[Any] | None = None
+    positioned: bool = False
+    led: bool = False
+    previous: Callable[..., Any] = no_previous
+    move: Callable[..., Any] = move_items
+    summarise: Callable[..., Any] = as_count
+    op: Callable[..., Any] = add
+    zero: Any = NONE
+    emit: Callable[..., Any] = emit_items
+    finish: Callable[..., Any] = finish_count
+
+    @property
+    def lead(self) -> int:
+        """How many items lie in front of a tile in its slot: whole 16 bytes, so that the tile stays aligned."""
+        return max(16 // self.item.itemsize, 1) if self.led else 0
+
+
+class Layout:
+    """Where things lie in dynamic shared memory: in every slot the items, then their flags, then places.
+
+    What there is none of lies at the beginning, as bytes that nobody reads.
+    """
+
+    def __init__(self, what: Compaction, shape: TileShape) -> None:
+        items = whole_pieces((what.lead + shape.tile_items) * what.item.itemsize)
+        self.flag_type = what.flag or NOTHING
+        self.flags = items if what.flag else 0
+        items += whole_pieces(shape.tile_items * self.flag_type.itemsize) if what.flag else 0
+        self.position_type = POSITION if what.positioned else NOTHING
+        self.positions = items if what.positioned else 0
+        self.step = items + (whole_pieces(shape.tile_items * POSITION.itemsize) if what.positioned else 0)
+
+
+def shared_bytes(what: Compaction, shape: TileShape) -> int:
+    """Return the dynamic shared memory of a block."""
+    return shape.stages * Layout(what, shape).step
+
+
+def number_of(what: Compaction) -> Callable[..., Any]:
+    """Return the function that says how many items there are."""
+    return count_on_device if what.on_device else count_given
+
+
+def starting(what: Compaction, shape: TileShape) -> Callable[..., Any]:
+    """Return the function that begins to load a tile, with its flags where there are any."""
+    layout = Layout(what, shape)
+    items = loading(what.copied, what.item, shape.tile_items, layout.step, 0, what.lead)
+    if what.flag is None:
+        return items
+    return loading_both(items, loading(what.copied, what.flag, shape.tile_items, layout.step, layout.flags))
+
+
+def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
+    """Return the function (slot's first byte, tile, valid) -> (how many items the tile keeps, what it adds up to).
+
+    What it keeps has moved up in the slot, for the whole block after the next barrier.
+    """
+    keep, previous, move, summarise = what.keep, what.previous, what.move, what.summarise
+    items, tile_items, lead, layout = shape.items, shape.tile_items, what.lead, Layout(what, shape)
+    item_type, flag_type, position_type = what.item, layout.flag_type, layout.position_type
+    room, flags_at, positions_at = lead + tile_items, layout.flags, layout.positions
+
+    @device_function()
+    def gather(first_byte, tile, valid):
+        values = local_array(items, item_type)
+        slot = dynamic_shared(room, item_type, first_byte)
+        flags = dynamic_shared(tile_items, flag_type, first_byte + flags_at)
+        positions = dynamic_shared(tile_items, position_type, first_byte + positions_at)
+        bits = decide(values, slot, flags, lead, own_count(valid, items), keep, previous, tile == 0)
+        earlier, total = rank(bits)
+        move(values, slot, positions, lead, bits, earlier)
+        return total, summarise(positions, total, as_int64(tile) * tile_items)
+
+    return gather
+
+
+def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
+    """Return the kernel of persistent blocks.
+
+    Called by: any grid of blocks of `shape.threads` threads with `shared_bytes` of dynamic shared memory.
+    Args: source: the items.  flags: where there are any, else anything.  out, more: what is written.  count_out: one
+    integer.  states: tile states for the type of `zero`.  count: the number of items, or a device array that holds it.
+    """
+    op, zero, emit, finish, lead = what.op, what.zero, what.emit, what.finish, what.lead
+    stages, tile_items, last = shape.stages, shape.tile_items, shape.stages - 1
+    layout, copies = Layout(what, shape), 2 if what.flag else 1
+    item_type, position_type, room = what.item, layout.position_type, lead + tile_items
+    step_bytes, positions_at, waiting = layout.step, layout.positions, last * copies
+    number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
+
+    def compact_in_rings(source, flags, out, more, count_out, states, count):
+        num_items = number(count, source)
+        num_tiles = tiles_of(num_items, tile_items)
+        draws = draws_of(num_tiles, stages)
+        tiles = shared_array(stages, np.int32)  # the tile in each slot
+        pipe = block_copy_pipeline(waiting)
+        in_flight = fill(pipe, tiles, start, source, flags, tile_forward, states, num_tiles, num_items, draws)
+        s, tile, total = int32(last), int32(-1), int32(0)
+        before = zero
+        going = True
+        while going:
+            drawn = as_int64(0)
+            if thread_index() == 0:
+                drawn = start_draw(states)
+            # the next tile decides, publishes, moves
+            near = following(s, stages)
+            ahead = tiles[near]
+            total_ahead = int32(0)
+            sum_ahead = zero
+            if ahead >= 0:
+                in_flight = int32(in_flight - 1)
+                block_copy_wait(pipe, in_flight * copies)
+                valid = valid_of(num_items, ahead, tile_items)
+                total_ahead, sum_ahead = gather(near * step_bytes, ahead, valid)
+                lookback_publish(states, ahead, sum_ahead)
+            # the tile at hand is written
+            if tile >= 0:
+                slot = dynamic_shared(room, item_type, s * step_bytes)
+                places = dynamic_shared(tile_items, position_type, s * step_bytes + positions_at)
+                emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)
+            if thread_index() == 0:
+                tiles[s] = end_draw(states, drawn, num_tiles, draws)
+            going = ahead >= 0
+            if going:
+                before = prefix_after_init(states, ahead, sum_ahead, op, zero)
+                if ahead == num_tiles - 1 and thread_index() == 0:
+                    finish(combine(op, before, sum_ahead), num_items, out, more, count_out)
+                loads = refill(pipe, s, tiles, start, source, flags, tile_forward, num_tiles, num_items)
+                in_flight = int32(in_flight + loads)
+            tile, s, total = ahead, near, total_ahead
+        if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
+            finish(zero, num_items, out, more, count_out)
+
+    return compact_in_rings
+
+
+def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
+    """Return the kernel in which a block works on one tile: for few items, and where latency counts.
+
+    Called by: at least as many blocks as there are tiles, one at least; a single tile asks for no number and no state.
+    Args: as of `ring_kernel`.
+    """
+    op, zero, emit, finish, lead = what.op, what.zero, what.emit, what.finish, what.lead
+    tile_items, layout, copies = shape.tile_items, Layout(what, shape), 2 if what.flag else 1
+    item_type, position_type, room, positions_at = what.item, layout.position_type, lead + tile_items, layout.positions
+    number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
+
+    def compact_in_tiles(source, flags, out, more, count_out, states, count):
+        num_items = number(count, source)
+        num_tiles = tiles_of(num_items, tile_items)
+        tiles = shared_array(1, np.int32)
+        pipe = block_copy_pipeline(copies)
+        tile = int32(0 if block_index() == 0 and num_tiles == 1 else -1)
+        if num_tiles > 1:
+            if thread_index() == 0:
+                tiles[0] = first_draw(states, num_tiles, grid_size())
+            barrier()
+            tile = tiles[0]
+        if tile >= 0:
+            start(pipe, int32(0), source, flags, tile, num_items)
+            block_copy_wait(pipe, 0)
+            total, own = gather(int32(0), tile, valid_of(num_items, tile, tile_items))
+            slot = dynamic_shared(room, item_type, 0)
+            places = dynamic_shared(tile_items, position_type, positions_at)
+            before = zero
+            if num_tiles > 1:
+                before = prefix_after_init(states, tile, own, op, zero)
+            else:
+                barrier()
+            emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)
+            if tile == num_tiles - 1 and thread_index() == 0:
+                finish(combine(op, before, own), num_items, out, more, count_out)
+        if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
+            finish(zero, num_items, out, more, count_out)
+
+    return compact_in_tiles

@@ -1,0 +1,106 @@
+"""What a block does with one tile of a compaction: its threads hold neighbouring items, in blocked arrangement.
+
+Every thread decides about its items and counts them, the block scans the counts. Then the kept items move up within
+their slot, so that they are written side by side as soon as it is known where to. None of this needs to know what the
+tiles before hold; a tile publishes its count before its items move.
+"""
+
+from ..block.scan import block_prefix_sum_total
+from ..block.shape import int32
+from ..simt.bits import popcount
+from ..simt.lanes import as_mask, block_size, thread_index
+from ..simt.machine import device_function
+from ..simt.types import as_index, as_int64, hold
+
+
+@device_function()
+def decide(values, slot, flags, lead, count, keep, previous, first):
+    """Read the thread's items, of which there are `count`; return the mask of those that are kept, uint32.
+
+    What lies behind them in the slot is read too, but nobody is asked about it.
+    """
+    begin = int32(thread_index() * values.size)
+    for j in range(values.size):
+        values[j] = hold(slot[as_index(int32(lead + begin + j))])
+    bits = as_mask(0)
+    before = previous(slot, int32(lead + begin), hold(values[0]))
+    for j in range(values.size):
+        if j < count and keep(hold(values[j]), before, flags, int32(begin + j), first and begin + j == 0):
+            bits = as_mask(bits | (1 << j))
+        before = hold(values[j])
+    return bits
+
+
+@device_function()
+def rank(bits):
+    """Return (how many items earlier threads keep, how many the block keeps), int32."""
+    return block_prefix_sum_total(popcount(bits))
+
+
+# ------------------------------------------------------------------ moving up within the slot
+
+
+@device_function()
+def move_items(values, slot, positions, lead, bits, earlier):
+    """Write the thread's kept items behind those of earlier threads; all have been read."""
+    to = int32(lead + earlier)
+    for j in range(values.size):
+        if (bits >> j) & 1 != 0:
+            slot[as_index(to)] = values[j]
+            to = int32(to + 1)
+
+
+@device_function()
+def move_positions(values, slot, positions, lead, bits, earlier):
+    """Write the places of the thread's kept items behind those of earlier threads."""
+    begin = int32(thread_index() * values.size)
+    to = int32(earlier)
+    for j in range(values.size):
+        if (bits >> j) & 1 != 0:
+            positions[as_index(to)] = begin + j
+            to = int32(to + 1)
+
+
+@device_function()
+def move_both(values, slot, positions, lead, bits, earlier):
+    """Write the thread's kept items and their places behind those of earlier threads."""
+    move_items(values, slot, positions, lead, bits, earlier)
+    move_positions(values, slot, positions, lead, bits, earlier)
+
+
+# ------------------------------------------------------------------ counting
+
+
+@device_function()
+def as_count(positions, total, base):
+    """Return what a tile of `total` kept items adds to the count, int64."""
+    return as_int64(total)
+
+
+# ------------------------------------------------------------------ writing
+
+
+@device_function()
+def emit_items(slot, positions, lead, earlier, total, base, out, more):
+    """Write the tile's kept items behind the `earlier` ones, as far as `out` has room."""
+    room = out.size - earlier
+    i = int32(thread_index())
+    while i < min(total, room):
+        out[as_index(earlier + i)] = hold(slot[as_index(int32(lead + i))])
+        i = int32(i + block_size())
+
+
+@device_function()
+def emit_positions(slot, positions, lead, earlier, total, base, out, more):
+    """Write the places in the array of the tile's kept items behind the `earlier` ones, as far as `out` has room."""
+    room = out.size - earlier
+    i = int32(thread_index())
+    while i < min(total, room):
+        out[as_index(earlier + i)] = base + positions[as_index(i)]
+        i = int32(i + block_size())
+
+
+@device_function()
+def finish_count(counted, num_items, out, more, count_out):
+    """Write how many items were kept in all; called by one thread."""
+    count_out[0] = counted

@@ -1,0 +1,220 @@
+"""Tiles that a persistent block has in flight: numbers drawn ahead, copies into a ring of slots in shared memory.
+
+A launch of `blocks` blocks with rings of `stages` slots draws num_tiles + blocks · stages numbers: every block draws
+`stages` before it needs the first, one more for each tile that it works on, and stops at the first that is none. A draw
+is one atomic whose answer is needed much later, so that nobody waits for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..block.lookback import COUNTER, LONG, end_launch, lookback_exclusive_prefix
+from ..block.shape import int32
+from ..block.staging import block_copy_async
+from ..simt.lanes import block_size, grid_size, thread_index
+from ..simt.machine import device_function
+from ..simt.memory import atomic_add, dynamic_shared
+from ..simt.staging import close_stage
+from ..simt.states import address_of, block_notes, viewed
+from ..simt.sync import barrier
+from ..simt.types import as_index, as_int64, hold
+
+PIECE = 128  # bytes that everything in dynamic shared memory is a multiple of
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """How a tile is worked on: threads of a block, items of a thread (odd: no bank conflicts), slots of the ring."""
+
+    threads: int
+    items: int
+    stages: int = 1
+
+    @property
+    def tile_items(self) -> int:
+        """Items of a tile."""
+        return self.threads * self.items
+
+
+def whole_pieces(nbytes: int) -> int:
+    """Return so many bytes in whole pieces."""
+    return -(-nbytes // PIECE) * PIECE
+
+
+# ------------------------------------------------------------------ numbers
+
+
+@device_function()
+def tiles_of(num_items, tile_items):
+    """Return how many tiles hold `num_items` items, int32."""
+    return int32((num_items + (tile_items - 1)) // tile_items)
+
+
+@device_function()
+def valid_of(num_items, tile, tile_items):
+    """Return how many items of `tile` there are, int32."""
+    return int32(min(num_items - as_int64(tile) * tile_items, tile_items))
+
+
+@device_function()
+def count_given(count, source):
+    """Return the number of items that the host has counted, int64."""
+    return as_int64(count)
+
+
+@device_function()
+def count_on_device(count, source):
+    """Return the number of items that stands in device memory, at most as many as the array has, int64."""
+    return min(max(as_int64(count[0]), 0), source.size)
+
+
+@device_function()
+def start_draw(states):
+    """Draw a number; return the counter before it, int64. Called by thread 0, which need not look at it yet."""
+    return atomic_add(viewed(states, LONG), COUNTER, 1)
+
+
+@device_function()
+def end_draw(states, drawn, num_tiles, draws):
+    """Return the tile that a drawn number means, int32, −1 for none; `draws`: how many numbers the launch draws."""
+    number = drawn & 0xFFFFFFFF
+    if number == draws - 1:
+        end_launch(states, viewed(states, LONG), drawn, num_tiles)
+    return int32(number if number < num_tiles else -1)
+
+
+@device_function()
+def first_draw(states, num_tiles, draws):
+    """Draw a number at once, and note for the look-back what it says about the launch; called by thread 0."""
+    drawn = start_draw(states)
+    notes = block_notes()
+    notes[0] = address_of(states)
+    notes[1] = drawn + 1
+    notes[2] = 0
+    return end_draw(states, drawn, num_tiles, draws)
+
+
+@device_function()
+def draws_of(num_tiles, stages):
+    """Return how many numbers a launch draws in which every block keeps `stages` tiles in flight."""
+    return num_tiles + grid_size() * stages
+
+
+@device_function()
+def prefix_after_init(states, tile, total, op, init):
+    """Return `init` combined with what all tiles before `tile` add up to; see `lookback_exclusive_prefix`."""
+    return lookback_exclusive_prefix(states, tile, total, op, init)
+
+
+@device_function()
+def prefix_alone(states, tile, total, op, init):
+    """Return what all tiles before `tile` add up to, anything for the first one."""
+    return lookback_exclusive_prefix(states, tile, total, op, None)
+
+
+# ------------------------------------------------------------------ the ring
+
+
+@device_function()
+def load_by_copies(pipe, slot, source, base, num_items):
+    """Begin to copy a tile into a slot: asynchronously, in the widest pieces that its alignment allows."""
+    block_copy_async(pipe, slot, source, base, num_items)
+
+
+@device_function()
+def load_by_elements(pipe, slot, source, base, num_items):
+    """Copy a tile of a strided array into a slot, one item after the other."""
+    i = int32(thread_index())
+    while i < num_items:
+        slot[as_index(i)] = hold(source[as_index(base + i)])
+        i = int32(i + block_size())
+    close_stage(pipe, False)
+
+
+def loading(
+    copied: bool, item: Any, tile_items: int, slot_step: int, offset: int = 0, lead: int = 0
+) -> Callable[..., Any]:
+    """Return the function that begins to load a tile into a slot, `lead` items of the tile before it in front.
+
+    copied: the array is contiguous and its items can be copied as they are.  item: their dtype.  Slots lie `slot_step`
+    bytes apart, the items `offset` bytes behind the beginning of one.
+    """
+    load = load_by_copies if copied else load_by_elements
+    itemsize, room = np.dtype(item).itemsize, tile_items + lead
+
+    @device_function()
+    def start(pipe, number, source, other, tile, num_items):
+        base = as_int64(tile) * tile_items
+        before = int32(lead if tile > 0 else 0)
+        slot = dynamic_shared(room, item, number * slot_step + offset + (lead - before) * itemsize)
+        load(pipe, slot, source, base - before, min(num_items - base, tile_items) + before)
+
+    return start
+
+
+def loading_both(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that begins to load a tile of two arrays, each by its own function."""
+
+    @device_function()
+    def start(pipe, number, source, other, tile, num_items):
+        first(pipe, number, source, source, tile, num_items)
+        second(pipe, number, other, other, tile, num_items)
+
+    return start
+
+
+@device_function()
+def following(slot, stages):
+    """Return the slot after `slot` in a ring, int32."""
+    return int32(slot + 1 if slot + 1 < stages else 0)
+
+
+@device_function()
+def refill(pipe, number, tiles, start, source, other, arranged, num_tiles, num_items):
+    """Begin to load the tile that slot `number` is for; return whether there is one, int32."""
+    fresh = tiles[number]
+    if fresh >= 0:
+        start(pipe, number, source, other, arranged(fresh, num_tiles), num_items)
+    return int32(fresh >= 0)
+
+
+@device_function()
+def fill(pipe, tiles, start, source, other, arranged, states, num_tiles, num_items, draws):
+    """Draw the first tiles and begin to load them, into all slots but the last; return how many there are, int32."""
+    in_flight = int32(0)
+    for number in range(tiles.size - 1):
+        if thread_index() == 0:
+            tiles[number] = first_draw(states, num_tiles, draws)
+        barrier()
+        in_flight = int32(in_flight + refill(pipe, number, tiles, start, source, other, arranged, num_tiles, num_items))
+    return in_flight
+
+
+# ------------------------------------------------------------------ from the beginning or from the end
+
+
+@device_function()
+def forward(position, valid):
+    """Return where the item at a position of the scan lies in its tile of `valid` items: in memory's order."""
+    return position
+
+
+@device_function()
+def backward(position, valid):
+    """Return where the item at a position of the scan lies in its tile of `valid` items: the last one comes first."""
+    return valid - 1 - position
+
+
+@device_function()
+def tile_forward(tile, num_tiles):
+    """Return which tile of memory a tile of the scan is."""
+    return tile
+
+
+@device_function()
+def tile_backward(tile, num_tiles):
+    """Return which tile of memory a tile of a scan from the end is."""
+    return num_tiles - 1 - tile
