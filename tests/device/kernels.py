@@ -1,4 +1,4 @@
-"""Launching the kernels of scan and select by hand: tiles as small as they can be, states that are kept between launches."""
+"""Launching the kernels of scan and select by hand: the smallest tiles, states that are kept between launches."""
 
 import numpy as np
 from numba import cuda
