@@ -1,0 +1,113 @@
+"""Every reduction over every dtype, size and layout, against NumPy."""
+
+import numpy as np
+import pytest
+
+from tests.warp.matrix import COMPLEX, NUMBERS, SIMULATOR, label
+from warpkit import device
+
+from .reductions import (
+    DATA,
+    DEFAULT,
+    LAYOUTS,
+    NEEDS_ITEMS,
+    NUMPY,
+    POLICIES,
+    POLICY,
+    SIZES,
+    SOME,
+    data,
+    for_order,
+    laid_out,
+    negatives,
+    result,
+    same,
+    to_device,
+)
+
+ORDERED = {"min", "max", "argmin", "argmax", "minmax"}
+DTYPES = (np.bool_, *NUMBERS)
+CELLS = [(name, dtype) for name in NUMPY for dtype in DTYPES if name not in ORDERED or dtype not in COMPLEX]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CELLS, ids=label)
+def test_every_dtype(name, dtype):
+    for n in SOME:
+        x = data(name, dtype, n)
+        for policy in POLICIES:
+            same(getattr(device, name)(to_device(x), policy=policy), NUMPY[name](x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32] if SIMULATOR else [np.uint8, np.float32, np.complex128], ids=label)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", NUMPY)
+def test_every_size(name, n, dtype):
+    if name in ORDERED and dtype in COMPLEX:
+        return
+    x = data(name, dtype, n)
+    for policy in POLICIES:
+        if n == 0 and name in NEEDS_ITEMS:
+            with pytest.raises(ValueError, match=rf"^{name}: there are no items"):
+                getattr(device, name)(to_device(x), policy=policy)
+        else:
+            same(getattr(device, name)(to_device(x), policy=policy), NUMPY[name](x))
+
+
+def tile_edges(policy, dtype):
+    """Return sizes around a thread's read, a block's tile and a whole grid's."""
+    read = max(1, 16 // np.dtype(dtype).itemsize)
+    tile = policy.threads * policy.loads * read
+    several = [policy.single_loads * read, policy.threads * policy.least_loads * read, 4 * tile]
+    return sorted({size + off for size in (read, tile, *several) for off in (-1, 0, 1)})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.complex128], ids=label)
+def test_around_tiles(dtype):
+    for n in tile_edges(POLICY if SIMULATOR else DEFAULT, dtype)[:: 2 if SIMULATOR else 1]:
+        x = data("sum", dtype, n)
+        same(device.sum(to_device(x), policy=DEFAULT), NUMPY["sum"](x))
+        if dtype not in COMPLEX:
+            low = negatives(dtype, n, np.random.default_rng(n))
+            same(device.max(to_device(low), policy=DEFAULT), low.max())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["sum", "argmax", "min"])
+def test_every_layout(name, layout):
+    for dtype in (np.float32, np.uint8, np.int64):
+        for n in (7, 500) if SIMULATOR else (7, 500, 30_000, (1 << 20) + 5):
+            view = laid_out(layout, n, lambda count, dtype=dtype: data(name, dtype, count))
+            same(getattr(device, name)(to_device(view), policy=POLICIES[0]), NUMPY[name](view))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64], ids=label)
+def test_every_misalignment(dtype):
+    """The first aligned read begins anywhere, and what lies before and behind it counts."""
+    for skip in range(16 // np.dtype(dtype).itemsize):
+        for n in (1, 3, 40, 150):
+            memory = data("sum", dtype, n + skip + 20)
+            memory[:skip] = memory[skip + n :] = 99
+            x = memory[skip : skip + n]
+            same(device.sum(to_device(x), policy=POLICY), NUMPY["sum"](x))
+
+
+def test_a_result_goes_to_out():
+    for name in NUMPY:
+        x = data(name, np.int32, 300)
+        out = result(np.float64 if name == "mean" else np.int64, 2 if name == "minmax" else 1)
+        assert getattr(device, name)(to_device(x), out=out, policy=POLICY) is None
+        expected = NUMPY[name](x)
+        assert out.copy_to_host().tolist() == [*np.atleast_1d(expected).tolist()]
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_the_same_call_again(name):
+    x = to_device(for_order(np.float32, 700, np.random.default_rng(5)))
+    first = getattr(device, name)(x, policy=POLICY)
+    for _ in range(3):
+        same(getattr(device, name)(x, policy=POLICY), first)
+
+
+def test_data_is_there_for_every_reduction():
+    assert set(DATA) <= set(NUMPY)
+    assert set(NUMPY) == set(device.REDUCTIONS) - {"ReducePolicy", "reduce", "transform_reduce"}
