@@ -6,6 +6,7 @@ absent, a folder that cannot be written as no cache: nothing here ever raises.
 `WARPKIT_CACHE_DIR` names another folder, `WARPKIT_CACHE=0` turns the cache off.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -50,7 +51,7 @@ def get(known: Identity, specs: Sequence[Spec], options: Options, capability: tu
     path = _path(known, specs, options, capability)
     try:
         image = None if path is None else _decoded(path.read_bytes(), options)
-    except (OSError, ValueError, KeyError, TypeError):  # the latter three: another version's facts
+    except (OSError, ValueError, KeyError, TypeError):  # absent, or facts of another version
         return None
     if image is not None and path is not None:
         _touch(path)
@@ -68,7 +69,8 @@ def put(known: Identity, specs: Sequence[Spec], options: Options, capability: tu
         temporary.write_bytes(_encoded(image))
         os.replace(temporary, path)
     except OSError:  # read-only, full, or on Windows in use by somebody who has it anyway
-        temporary.unlink(missing_ok=True) if temporary.exists() else None
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         return
     _make_room(path.parent.parent)
 
@@ -126,11 +128,9 @@ def _decoded(data: bytes, options: Options) -> Image | None:
 
 def _touch(path: Path) -> None:
     """Let a file count as used today, at the cost of a write a day."""
-    try:
+    with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > 86400:
             os.utime(path)
-    except OSError:
-        pass
 
 
 def _make_room(root: Path) -> None:
@@ -141,10 +141,8 @@ def _make_room(root: Path) -> None:
         kept += size
         abandoned = path.suffix == ".tmp" and now - used > 3600
         if abandoned or (kept > MOST_BYTES and path.suffix != ".tmp"):
-            try:
+            with contextlib.suppress(OSError):  # somebody else did, or reads it
                 path.unlink()
-            except OSError:
-                continue  # somebody else did, or reads it
 
 
 def _files(root: Path) -> Iterator[tuple[float, int, Path]]:

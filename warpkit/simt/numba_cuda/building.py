@@ -11,7 +11,7 @@ from numba.cuda.flags import CUDAFlags
 
 from .lift import LiftingCompiler
 
-_capabilities = []
+_capabilities: list[tuple[int, int]] = []
 
 
 @contextlib.contextmanager

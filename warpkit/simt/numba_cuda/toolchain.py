@@ -17,8 +17,8 @@ _WHEELS = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvcc-cu12", "nvidia-n
 
 
 @functools.cache
-def toolchain() -> str:
-    """Return text that names the versions of all that compiles: the same text, the same code."""
+def toolchain() -> str | None:
+    """Return text that names the versions of all that compiles: the same text, the same code; never None here."""
     packages = (numba, numba_cuda, llvmlite, np)
     versions = [f"{package.__name__} {package.__version__}" for package in packages]
     return " ".join([*versions, *_libraries(), f"opt {config.OPT}", platform.machine()])
