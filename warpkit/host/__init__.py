@@ -6,7 +6,7 @@ from .command_list import CommandList, Commit, Replay
 from .commands import copy, download, fill, slot, upload
 from .launch import Prepared, launch, prepare
 from .parallel import parallel_for
-from .parallel_reduce import parallel_reduce, parallel_reduce_sum
+from .parallel_reductions import parallel_reduce, parallel_reduce_sum
 from .ranges import Range
 from .streams import Event, Stream, pinned_array, synchronize
 

@@ -10,7 +10,7 @@ from . import commands
 from .commands import Command, Deferred, HostCall, Slot
 from .launch import Extent, Prepared
 from .parallel import parallel_for
-from .parallel_reduce import parallel_reduce_sum
+from .parallel_reductions import parallel_reduce_sum
 
 Callback = Callable[[], Any]
 
