@@ -181,7 +181,7 @@ def on_device(array: Any, stream: int) -> Any:
     """Return a device array as it is, a NumPy array as a copy that is there for work on `stream`."""
     if not isinstance(array, np.ndarray):
         return array
-    source = np.ascontiguousarray(array)
+    source = np.asarray(array, order="C")  # ascontiguousarray would give an array without dimensions one
     target = machine.device_array(source.shape, source.dtype, stream)
     machine.copy_from_host(as_argument(target, "a captured array").pointer, source.ctypes.data, source.nbytes, stream)
     return target

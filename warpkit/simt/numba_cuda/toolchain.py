@@ -13,6 +13,8 @@ import numpy as np
 from cuda import pathfinder
 from numba.cuda.core import config
 
+from ..debug import DEBUG
+
 _WHEELS = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12")
 
 
@@ -21,7 +23,7 @@ def toolchain() -> str | None:
     """Return text that names the versions of all that compiles: the same text, the same code; never None here."""
     packages = (numba, numba_cuda, llvmlite, np)
     versions = [f"{package.__name__} {package.__version__}" for package in packages]
-    return " ".join([*versions, *_libraries(), f"opt {config.OPT}", platform.machine()])
+    return " ".join([*versions, *_libraries(), f"opt {config.OPT}", f"checks {DEBUG}", platform.machine()])
 
 
 def _libraries() -> list[str]:
