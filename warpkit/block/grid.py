@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..simt import machine
+from ..simt.debug import check_index
 from ..simt.kinds import Kind
 from ..simt.lanes import block_index, block_size, grid_size, thread_index
 from ..simt.machine import device_function
@@ -102,7 +103,9 @@ def combine_blocks(like, op, store):
 @device_function()
 def put_total(store, block, total):
     """Store the total of a block, word after word."""
-    put(viewed(store, WORD), (HEAD + block) * words_of(total), 1, total)
+    words, first = viewed(store, WORD), (HEAD + block) * words_of(total)
+    check_index(words, first + words_of(total) - 1)
+    put(words, first, 1, total)
 
 
 @device_function()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..simt.debug import check_index
 from ..simt.kinds import Kind
 from ..simt.machine import device_function
 from ..simt.memory import load_items, local_like
@@ -27,19 +28,30 @@ def load_each(items, source, base, num_valid, fill, arranged):
     """Load item by item, item `i` from place `arranged(None, i, N)`; those from `num_valid` on become `fill`."""
     for i in range(items.size):
         if num_valid is None:
-            items[i] = source[index_of(base, arranged, i, items.size)]
+            items[i] = source[index_of(source, base, arranged, i, items.size)]
         elif arranged(None, i, items.size) < as_int64(num_valid):
-            items[i] = source[index_of(base, arranged, i, items.size)]
+            items[i] = source[index_of(source, base, arranged, i, items.size)]
         else:
             fill_item(items, i, fill)
 
 
 @device_function()
-def index_of(base, arranged, i, size):
-    """Return the index in memory of item `i`: the first item's and as many steps, which cost one addition each."""
+def index_of(array, base, arranged, i, size):
+    """Return the index in `array` of item `i`: the first item's and as many steps, which cost one addition each."""
     first = arranged(None, 0, size)
     step = int32(arranged(None, 1, size) - first)
-    return as_index(as_int64(base) + first + as_int64(step) * i)
+    index = as_index(as_int64(base) + first + as_int64(step) * i)
+    check_index(array, index)
+    return index
+
+
+@device_function()
+def load_run(items, source, base):
+    """Load the thread's items of a tile in blocked arrangement at once."""
+    first = as_int64(base) + blocked(None, 0, items.size)
+    check_index(source, first)
+    check_index(source, first + items.size - 1)
+    load_items(items, source, first)
 
 
 def check_tile(name: str, items: Kind, memory: Kind, base: Kind, num_valid: Kind, scratch: Kind) -> Kind:
@@ -104,9 +116,9 @@ def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratc
     Cost: no barrier; N · item bytes / 16 loads a thread.
     """
     if num_valid is None:
-        load_items(items, source, as_int64(base) + blocked(None, 0, items.size))
+        load_run(items, source, base)
     elif blocked(None, items.size, items.size) <= as_int64(num_valid):
-        load_items(items, source, as_int64(base) + blocked(None, 0, items.size))
+        load_run(items, source, base)
     else:
         load_each(items, source, base, num_valid, fill, blocked)
 

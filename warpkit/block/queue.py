@@ -6,6 +6,7 @@ Three levels: a ballot ranks the items of a warp, one shared atomic a warp its w
 import numpy as np
 
 from ..simt.bits import popcount
+from ..simt.debug import check_index
 from ..simt.kinds import Kind
 from ..simt.lanes import as_mask, ballot, block_size, lane_id, lanes_below, shuffle, thread_index
 from ..simt.machine import device_function
@@ -145,6 +146,7 @@ def reserve(counter, total):
     """Count `total` more items; return the slot of the first, int64."""
     first = LONG
     if total > 0:
+        check_index(counter, 0)
         first = cast_like(LONG, atomic_add(counter, 0, total))
     return first
 

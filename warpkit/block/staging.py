@@ -4,6 +4,7 @@ Every thread issues its own part, in the widest pieces that both addresses are a
 instruction copies all whole 16-byte pieces at once. GPUs without either load and store.
 """
 
+from ..simt.debug import check_index
 from ..simt.kinds import Kind
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
@@ -49,7 +50,12 @@ def block_copy_async(pipe, target_shared, source, base, num_items):
     Errors: Refused for arrays of different dtypes or with strides.
     """
     base = as_int64(base)
-    nbytes = max(as_int64(num_items), 0) * target_shared.itemsize
+    count = max(as_int64(num_items), 0)
+    if count > 0:
+        check_index(source, base)
+        check_index(source, base + count - 1)
+        check_index(target_shared, count - 1)
+    nbytes = count * target_shared.itemsize
     bulk = has_bulk_copy() and nbytes >= LEAST_BULK_BYTES and both_aligned(target_shared, source, base, 16)
     done = 0
     if bulk:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..simt.debug import check_index
 from ..simt.kinds import Kind
 from ..simt.machine import device_function
 from ..simt.memory import local_like, store_items
@@ -18,9 +19,18 @@ def store_each(items, target, base, num_valid, arranged):
     """Store item by item, item `i` to place `arranged(None, i, N)`, those below `num_valid`."""
     for i in range(items.size):
         if num_valid is None:
-            target[index_of(base, arranged, i, items.size)] = items[i]
+            target[index_of(target, base, arranged, i, items.size)] = items[i]
         elif arranged(None, i, items.size) < as_int64(num_valid):
-            target[index_of(base, arranged, i, items.size)] = items[i]
+            target[index_of(target, base, arranged, i, items.size)] = items[i]
+
+
+@device_function()
+def store_run(items, target, base):
+    """Store the thread's items of a tile in blocked arrangement at once."""
+    first = as_int64(base) + blocked(None, 0, items.size)
+    check_index(target, first)
+    check_index(target, first + items.size - 1)
+    store_items(items, target, first)
 
 
 def _check(name):
@@ -67,9 +77,9 @@ def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
     Cost: no barrier; N · item bytes / 16 stores a thread.
     """
     if num_valid is None:
-        store_items(items, target, as_int64(base) + blocked(None, 0, items.size))
+        store_run(items, target, base)
     elif blocked(None, items.size, items.size) <= as_int64(num_valid):
-        store_items(items, target, as_int64(base) + blocked(None, 0, items.size))
+        store_run(items, target, base)
     else:
         store_each(items, target, base, num_valid, blocked)
 

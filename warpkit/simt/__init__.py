@@ -4,7 +4,7 @@ Every operation has a Python body, its meaning, which the simulator runs lane by
 `numba_cuda/`. Above this package nothing knows which machine is below.
 """
 
-from . import bits, kinds, lanes, machine, memory, ops, refusals, rules, staging, states, sync, types
+from . import bits, debug, kinds, lanes, machine, memory, ops, refusals, rules, staging, states, sync, types
 
 if not machine.SIMULATOR:
     from . import numba_cuda
@@ -13,6 +13,7 @@ if not machine.SIMULATOR:
 
 __all__ = [
     "bits",
+    "debug",
     "kinds",
     "lanes",
     "machine",

@@ -9,6 +9,7 @@ from .machine import SIMULATOR, operation
 if SIMULATOR:
     from . import simulator
     from .refusals import refuse
+    from .simulated import uint64
     from .simulated_memory import address, call_site, packed, read_one, read_run, unpacked, write_one, write_run
 
 
@@ -155,17 +156,17 @@ def load_items(items, source, index):
     """Fill `items` from `source[index]` on, in the widest accesses that its length and the alignment allow.
 
     Up to 16 bytes an access for numbers, vectors and records of 1, 2, 4, 8 or 16 bytes in arrays of one dtype, `source`
-    contiguous; everything else item by item.
+    contiguous; everything else item by item. Negative indices do not wrap.
     """
     for k in range(items.size):
-        items[k] = source[int(index) + k]
+        items[k] = source[uint64(int(index) + k)]
 
 
 @operation
 def store_items(items, target, index):
     """Store `items` from `target[index]` on; see `load_items`."""
     for k in range(items.size):
-        target[int(index) + k] = items[k]
+        target[uint64(int(index) + k)] = items[k]
 
 
 @operation

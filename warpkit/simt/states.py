@@ -9,6 +9,7 @@ The tag is 4 × epoch + status: what another epoch left behind counts as absent.
 import numpy as np
 
 from ..errors import Refused
+from .debug import check_index
 from .machine import SIMULATOR, device_function, operation
 from .memory import load_acquire, load_relaxed, put, store_relaxed, store_release, take, words_of
 from .refusals import refuse
@@ -126,6 +127,7 @@ def store_state(states, index, value, epoch, status):
 @device_function()
 def load_whole(states, index, epoch, like):
     """Do `load_state` in one access."""
+    check_index(states, index)
     value, tag = parted(load_relaxed(states, index), like)
     return value, status_of(tag, epoch)
 
@@ -133,12 +135,14 @@ def load_whole(states, index, epoch, like):
 @device_function()
 def store_whole(states, index, value, epoch, status):
     """Do `store_state` in one access."""
+    check_index(states, index)
     store_relaxed(states, index, joined(states, value, tag_of(epoch, status)))
 
 
 @device_function()
 def load_acquired(states, index, epoch, like):
     """Do `load_state` by acquiring the tag; the value is read only where the tag says that it is there."""
+    check_index(states, index)
     words = viewed(states, WORD)
     at = index * words_a_state(states)
     status = status_of(load_acquire(words, at), epoch)
@@ -151,6 +155,7 @@ def load_acquired(states, index, epoch, like):
 @device_function()
 def store_released(states, index, value, epoch, status):
     """Do `store_state` by releasing the tag after the value."""
+    check_index(states, index)
     words = viewed(states, WORD)
     at = index * words_a_state(states)
     if status != ABSENT:

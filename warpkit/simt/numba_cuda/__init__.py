@@ -10,6 +10,7 @@ def register() -> None:
         arrays,
         atomics,
         bits,
+        debug,
         lanes,
         memory,
         modules,
@@ -23,3 +24,8 @@ def register() -> None:
         vectors,
         votes,
     )
+
+    if debug.DEBUG:
+        from . import checked_barriers
+    else:
+        from . import barriers

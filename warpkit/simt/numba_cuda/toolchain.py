@@ -13,14 +13,14 @@ import numpy as np
 from cuda import pathfinder
 from numba.cuda.core import config
 
-from ..debug import DEBUG
-
 _WHEELS = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12")
 
 
 @functools.cache
 def toolchain() -> str | None:
     """Return text that names the versions of all that compiles: the same text, the same code; never None here."""
+    from ..debug import DEBUG  # which imports the machine, and so this file
+
     packages = (numba, numba_cuda, llvmlite, np)
     versions = [f"{package.__name__} {package.__version__}" for package in packages]
     return " ".join([*versions, *_libraries(), f"opt {config.OPT}", f"checks {DEBUG}", platform.machine()])

@@ -1,0 +1,71 @@
+"""What a GPU answers with a hang or with wrong numbers is a fault in the simulator that names threads and the line."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import warpkit as wk
+
+from . import misuse
+from .schedules import found_by
+
+
+@pytest.mark.parametrize("name", misuse.SKIPPED)
+def test_threads_that_skip_a_collective(name):
+    with pytest.raises(wk.BarrierFault, match="32 threads of block") as found:
+        misuse.run(f"skipped {name}")
+    assert "misuse.py" in str(found.value)
+
+
+@pytest.mark.parametrize("name", misuse.SKIPPED)
+def test_lanes_that_skip_a_collective(name):
+    @cuda.jit
+    def run(x, out):
+        if cuda.threadIdx.x < 20:
+            misuse.SKIPPED[name](x, out)
+
+    arrays = np.arange(1, 129, dtype=np.int32), np.zeros(128, np.int32)
+    with pytest.raises((wk.BarrierFault, wk.LaneFault)) as found:
+        run[1, 64](*arrays)
+    assert "misuse.py" in str(found.value)
+
+
+@pytest.mark.parametrize("name", misuse.APART)
+def test_threads_of_a_block_in_different_collectives(name):
+    with pytest.raises(wk.BarrierFault, match="waits at another one"):
+        misuse.run(f"apart {name}")
+
+
+def test_one_collective_called_from_two_places():
+    @cuda.jit
+    def run(x, out):
+        i = cuda.threadIdx.x
+        if i < 32:
+            out[i] = wk.block_sum(x[i])
+        else:
+            out[i] = wk.block_sum(x[i]) + 1
+
+    with pytest.raises(wk.BarrierFault, match="waits at another one"):
+        run[1, 64](np.ones(64, np.int32), np.zeros(64, np.int32))
+
+
+@pytest.mark.parametrize("name", [*misuse.BEYOND, "tiles"])
+def test_a_tile_outside_its_array(name):
+    with pytest.raises(wk.BoundsFault, match="outside"):
+        misuse.run(f"beyond {name}")
+
+
+@pytest.mark.parametrize("name", misuse.RACING)
+def test_shared_memory_used_again_without_a_barrier(name):
+    kernel, arrays = misuse.together(misuse.RACING[name])
+    found = found_by(lambda seed: kernel[1, misuse.THREADS](*arrays), wk.RaceFault)
+    assert "race on byte" in str(found)
+    assert "misuse.py" in str(found)
+
+
+def test_a_right_use_is_none_of_these():
+    found = misuse.run("well")
+    x = np.arange(1, 101)
+    assert (found[64:100] == (np.cumsum(x) - x)[64:]).all()
+    assert (found[:64] == (np.cumsum(x) - x)[:64] + x[:64].sum() + 32).all()
+    assert not found[100:].any()
