@@ -103,7 +103,8 @@ def combine_blocks(like, op, store):
 @device_function()
 def put_total(store, block, total):
     """Store the total of a block, word after word."""
-    words, first = viewed(store, WORD), (HEAD + block) * words_of(total)
+    words = viewed(store, WORD)
+    first = (HEAD + block) * words_of(total)
     check_index(words, first + words_of(total) - 1)
     put(words, first, 1, total)
 
