@@ -1,0 +1,72 @@
+"""The performance page: every figure from a file in bench/results, with what it was measured on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
+WIDEST = 2.0  # a ratio that fills the bar
+
+INTRODUCTION = """# Performance
+
+Every figure on this page is in a file of `bench/results`; each suite runs both sides
+in the same job. Less is better: a ratio below 1 means that warpkit takes less than its peer.
+"""
+
+
+def newest() -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Return the newest record of each suite, by name."""
+    found: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for path in sorted(RESULTS.glob("*.json")):  # their names begin with the date
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for suite in record["suites"]:
+            found[suite] = (path, record)
+    return dict(sorted(found.items()))
+
+
+def number(value: float | None) -> str:
+    """Return a measured value in three digits."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def bar(ratio: float | None) -> str:
+    """Return a ratio as a bar, with a line at 1."""
+    if ratio is None:
+        return ""
+    side = "good" if ratio <= 1 else "bad"
+    width = 100 * min(ratio, WIDEST) / WIDEST
+    return f'<span class="ratio"><span class="{side}" style="width:{width:.0f}%"></span></span> {ratio:.2f}'
+
+
+def machine(known: dict[str, Any]) -> str:
+    """Return in a line what a record was measured on."""
+    gpu, versions = known["gpu"], known["versions"]
+    card = f"{gpu['name']}, driver {gpu['driver_version']}" if gpu else known["processor"]
+    packages = ", ".join(
+        f"{name} {versions[name]}" for name in ("numba-warpkit", "numba-cuda", "numba") if name in versions
+    )
+    return f"{known['date'][:10]} · {card} · {known['nvcc'] or 'no nvcc'} · {packages}"
+
+
+def section(suite: str, path: Path, record: dict[str, Any]) -> str:
+    """Return a suite's table and remarks."""
+    content = record["suites"][suite]
+    lines = [f"## {suite}", "", f"{machine(record['environment'])} · `{path.name}`", ""]
+    lines += ["| case | warpkit | peer | unit | ratio | % of copy |", "| --- | ---: | ---: | --- | --- | ---: |"]
+    for row in content["rows"]:
+        ours, peer, share = number(row["ours"]), number(row.get("peer")), row.get("copy_percent")
+        percent = f"{share:.0f}" if share is not None else ""
+        case = row["case"].replace("|", "\\|")
+        lines.append(f"| {case} | {ours} | {peer} | {row['unit']} | {bar(row.get('ratio'))} | {percent} |")
+    lines += ["", *(f"- {note}" for note in content["notes"] if not note.startswith("took ")), ""]
+    lines += [f"- not measured: {error}" for error in content["errors"]]
+    return "\n".join(lines) + "\n"
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Yield path and text of the page."""
+    sections = [section(suite, path, record) for suite, (path, record) in newest().items()]
+    yield "performance.md", "\n".join([INTRODUCTION, *sections])
