@@ -299,12 +299,14 @@ def test_what_no_kernel_takes_is_refused(value, what):
     assert f"is {what}, which no kernel takes" in refusal(value)
 
 
-@pytest.mark.parametrize("kind", [np.ndarray, np.recarray], ids=["void", "record"])
+@pytest.mark.parametrize("kind", [np.recarray, np.ndarray], ids=["record", "void"])
 def test_a_record_is_an_argument(kind):
-    records = np.zeros(2, FIELDS)
+    fields = np.dtype([("a", "<i4"), ("b", "<f8"), (kind.__name__, "<f4")], align=True)
+    records = np.zeros(2, fields)
     records["b"] = 2.5
     found = as_argument(records.view(kind)[0], "x")
-    assert found.spec is scalar_spec(FIELDS)
+    assert found.spec is scalar_spec(fields)
+    assert found.spec.dtype.type is np.void
     assert found.payload == machine.scalar_payload(found.spec, records[0])
 
 
@@ -369,10 +371,66 @@ def test_a_device_array_that_was_read_goes_when_it_is_dropped():
         gc.enable()
 
 
+class NumbaArray:
+    """What numba's device arrays look like to the readers."""
+
+    __cuda_ndarray__ = True
+
+    def __init__(self, stream=0):
+        self.stream = stream
+
+
+NumbaArray.__module__ = "numba.cuda.cudadrv.devicearray"
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """Count how often a device array is read, and say what is read."""
+    seen = []
+
+    def read(array):
+        seen.append(array)
+        return 4096, (3,), (8,), np.dtype(np.float64), array.stream or None, 0, "memory", array.stream == 5
+
+    monkeypatch.setattr(machine, "read_device_array", read)
+    return seen
+
+
+@pytest.mark.everywhere
+def test_a_device_array_is_read_once(monkeypatch, readings):
+    monkeypatch.setattr(arrays_layout, "_layouts", {})
+    monkeypatch.setattr(machine, "array_packer", lambda *layout: lambda pointer, owner: b"slots")
+    array = NumbaArray()
+    first = as_argument(array, "x")
+    assert as_argument(array, "y") is first
+    assert (first.stream, first.framework, first.owner) == (None, None, "memory")
+    array.stream = 4096
+    bound = as_argument(array, "x")
+    assert (bound.stream, bound.framework.name) == (4096, "unknown")
+    assert len(readings) == 2
+
+
+@pytest.mark.everywhere
+def test_memory_that_numba_does_not_own_needs_a_thought(monkeypatch, readings):
+    monkeypatch.setattr(arrays_layout, "_layouts", {})
+    monkeypatch.setattr(machine, "array_packer", lambda *layout: lambda pointer, owner: b"slots")
+    assert as_argument(NumbaArray(stream=5), "x").framework.name == "unknown"
+
+
 @pytest.mark.gpu
-def test_a_device_array_is_read_once():
+def test_a_real_device_array_is_read_once():
     array = cuda.to_device(np.zeros(3))
     assert as_argument(array, "x") is as_argument(array, "y")
+    assert as_argument(array, "x").framework is None
+
+
+@pytest.mark.gpu
+def test_a_foreign_array_made_numbas_needs_a_thought():
+    source = cuda.to_device(np.zeros(3))
+    made = cuda.as_cuda_array(Interface(np.zeros(1), **{"descr": None, **source.__cuda_array_interface__}))
+    for array in (made, made[1:]):
+        assert as_argument(array, "x").framework.name == "unknown"
+    assert as_argument(source[1:], "x").framework is None
 
 
 def test_a_device_array_bound_to_another_stream_is_read_again():
