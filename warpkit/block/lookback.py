@@ -157,7 +157,8 @@ def _check_prefix(states: Kind, tile: Kind, aggregate: Kind, op: Kind, init: Kin
     _check_states("lookback_exclusive_prefix", states)
     _check_number("lookback_exclusive_prefix", "tile", tile)
     check_operator("lookback_exclusive_prefix", aggregate, op)
-    check_init("lookback_exclusive_prefix", aggregate, init)
+    if init.family != "none":
+        check_init("lookback_exclusive_prefix", aggregate, init)
 
 
 @device_function(_check_prefix)
@@ -167,6 +168,7 @@ def lookback_exclusive_prefix(states, tile, aggregate, op, init):
     Called by: all threads of the block that drew `tile`, once per tile.
     Args: aggregate: of this tile alone; thread 0's counts, the one that it published if it did.  op: associative
     (earlier, later) -> combined.  init: the first operand, the same in all blocks; not part of what blocks exchange.
+    None: the aggregates are combined without one, and what tile 0 gets means nothing.
     Returns: op(init, aggregates of tiles 0…tile − 1), in the type of the states, in every thread; tile 0 gets `init`.
     Storage: one slot of shared memory for the value, shared with other collectives; free again when it returns.
     Order: tile order; `op` need not be commutative. Which aggregates are combined first depends on timing: floats may
@@ -177,7 +179,9 @@ def lookback_exclusive_prefix(states, tile, aggregate, op, init):
     Source: Merrill & Garland 2016.     Example: aggregates 1, 2, 3, add, init 10 -> 10, 11, 13.
     """
     value = state_value(states, aggregate)
-    start = cast_like(value, init)
+    start = value
+    if init is not None:
+        start = cast_like(value, init)
     words = scratch(1, value)
     if thread_index() < 32:
         epoch = epoch_of(states)
@@ -188,7 +192,9 @@ def lookback_exclusive_prefix(states, tile, aggregate, op, init):
             before = look_back(states, tile, epoch, op, value)
             if lane_id() == 0:
                 store_state(states, HEAD + tile, combine(op, before, value), epoch, INCLUSIVE)
-            prefix = combine(op, start, before)
+            prefix = before
+            if init is not None:
+                prefix = combine(op, start, before)
         if lane_id() == 0:
             put(words, 0, 1, prefix)
     barrier()
