@@ -23,6 +23,9 @@ MOST_DTYPES = 1024
 _dtypes: dict[Any, np.dtype[Any]] = {}
 
 
+ZERO: Any = object()  # the `init` of sums: 0 in any dtype
+
+
 class Request(NamedTuple):
     """A call as the user wrote it."""
 
@@ -101,7 +104,7 @@ def decided(request: Request) -> Reduction:
     calls = Calls.of(request.body) if free else Calls.of(request.body, op)
     total = _total(request, over, calls, arguments, target, op)
     result = total if target is None else target.dtype
-    init = _payload(total, initial(name, request.init, total))
+    init = _payload(total, _initial(request, total))
     store = array_spec(state_dtype(total), 1)
     specs = (
         over.counter, over.counter, *over.specs, spec_of(total), arguments.spec, store, array_spec(result, 1)
@@ -132,11 +135,16 @@ def _kernel(
 def _nothing(request: Request, given: list[Argument], target: Argument | None) -> Reduction:
     """Decide a call over an empty range: `init` is the result."""
     total = as_dtype(request.name, request.dtype) if target is None else packed(target.dtype)
-    init = _payload(total, initial(request.name, request.init, total))
+    init = _payload(total, _initial(request, total))
     none = Calls((), ())
     loaded = kernel_of("write", None, (spec_of(total), array_spec(total, 1)), none, write_kernel)
     entered = enter_with(request.stream, given, none, ())
     return Reduction(loaded.kernel, Layout(0, 1, 32), [init], None, total, entered, given, target)
+
+
+def _initial(request: Request, total: np.dtype[Any]) -> Any:
+    """Return the value that comes first."""
+    return initial(request.name, np.zeros((), total)[()] if request.init is ZERO else request.init, total)
 
 
 def _operator(name: str, op: Any) -> Any:

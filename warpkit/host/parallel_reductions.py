@@ -8,7 +8,7 @@ from ..simt import machine, ops
 from .arrays import Argument, as_output
 from .launch import Prepared, same_spec
 from .parallel_calls import check_function, rebound
-from .parallel_reduce_plan import Request, decided
+from .parallel_reduce_plan import ZERO, Request, decided
 from .ranges import dimensions_of, num_items
 from .results import landing
 from .scratch import own_scratch
@@ -29,7 +29,7 @@ def parallel_reduce_sum(
     Errors: as for `parallel_for`; Refused for a body that returns no number, or one that does not go into `dtype`.
     Example: `parallel_reduce_sum(range(3, 10, 2), lambda i: i)` -> 24
     """
-    return _run(Request("parallel_reduce_sum", range, body, args, ops.add, 0, out, dtype, stream))
+    return _run(Request("parallel_reduce_sum", range, body, args, ops.add, ZERO, out, dtype, stream))
 
 
 def parallel_reduce(
@@ -52,7 +52,7 @@ def _run(request: Request) -> Any:
     """Do what was asked; return the result, or None where it goes to `out`."""
     if request.out is None and request.dtype is None and not num_items(dimensions_of(request.range)):
         check_function(request.name, "the body", request.body)
-        return request.init
+        return 0 if request.init is ZERO else request.init
     plan = decided(request)
     stream = plan.entered.stream
     if plan.target is not None:
@@ -105,7 +105,7 @@ def _planned(request: Request) -> Prepared:
 
 
 def _plan_sum(range: Any, body: Any, *args: Any, out: Any = None, dtype: Any = None, stream: Any = None) -> Prepared:
-    return _planned(Request("parallel_reduce_sum", range, body, args, ops.add, 0, out, dtype, stream))
+    return _planned(Request("parallel_reduce_sum", range, body, args, ops.add, ZERO, out, dtype, stream))
 
 
 def _plan(
