@@ -184,7 +184,7 @@ def key_of(term: Any) -> Key:
     return key
 
 
-def _forget(term: Any, reference: "weakref.ref[Key]") -> None:
-    with _keys_lock:
-        if _keys.get(term) is reference:
-            del _keys[term]
+def _forget(term: Any, reference: "weakref.ref[Key]", keys: Any = _keys, lock: Any = _keys_lock) -> None:
+    with lock:  # defaults, since globals are gone before the last keys
+        if keys.get(term) is reference:
+            del keys[term]

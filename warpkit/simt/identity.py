@@ -75,8 +75,8 @@ _reference = weakref.ref
 _memo: "dict[weakref.ref[Any], Look]" = {}
 
 
-def _forget(reference: "weakref.ref[Any]") -> None:
-    _memo.pop(reference, None)
+def _forget(reference: "weakref.ref[Any]", memo: "dict[weakref.ref[Any], Look]" = _memo) -> None:
+    memo.pop(reference, None)  # not the global, which is gone before the last functions
 
 
 class Look:

@@ -11,10 +11,11 @@ from numba.cuda.core.errors import TypingError
 from numba.cuda.cudadrv import driver, nvvm
 
 from ...errors import Refused
+from ..hollow import empty_copy
 from ..identity import identity
 from ..specs import ArraySpec, Image, Options, ScalarSpec
 from .building import build, compiling_for
-from .functions import Scope, array_type, empty_copy, scalar_type, trim
+from .functions import Scope, array_type, scalar_type, trim
 
 TypingErrors = (TypingError, NumbaTypingError)  # unrelated classes
 RESERVED_SHARED = 1024  # bytes that a block with static shared memory has of the system's own, from 8.0 on
@@ -36,7 +37,7 @@ def compile_image(function, specs, options=None, cc=None):
         known, function = identity(function), getattr(function, "py_func", function)
         chosen = {name: getattr(options, name) for name in ("fastmath", "debug", "lineinfo")}
         scope, copy = Scope(known.specs, chosen), empty_copy(function)
-        scope.fill(copy, function, known.arrays)
+        scope.look_at(copy, function, known.arrays)
         try:
             result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
         except TypingErrors as error:

@@ -1,13 +1,11 @@
 """A user's Python functions as Numba's device functions: one for all that are equal, none that is stale.
 
 Numba compiles a device function once for each set of argument types and never looks again at the globals and cells that
-it read. Here what a kernel calls is compiled from a *hollow* copy, in which every captured value is what it is now:
-arrays are placeholders, functions are hollow ones too. Copies are found again by what the function is (identity.py).
+it read. Here what a kernel calls is compiled from a copy (hollow.py) in which every captured value is what it is now,
+and arrays are placeholders. Copies are found again by what the function is (identity.py).
 """
 
-import builtins
 import contextlib
-import functools
 import itertools
 import types as python
 from collections import OrderedDict
@@ -18,10 +16,10 @@ from numba.cuda.dispatcher import CUDADispatcher
 from numba.cuda.np.numpy_support import from_dtype
 
 from ...errors import Refused
-from ..captured import Bound, Placeholder, is_array, is_jitted, jitted
-from ..constants import is_library, library_name
+from ..captured import Bound, Placeholder, is_jitted, jitted
+from ..constants import library_name
+from ..hollow import HollowModule, Replacing, empty_copy
 from ..identity import identity
-from ..reads import reads_of
 from .building import build, is_known
 from .forgetting import forget
 
@@ -30,12 +28,8 @@ _OPTIONS = {"device": True, "inline": "never", "forceinline": False, "link": (),
 _numbers = itertools.count()
 
 
-class HollowModule(python.ModuleType):
-    """A user's module as compiled code may see it."""
-
-
 class DeviceFunction(CUDADispatcher):
-    """A device function made of a hollow copy."""
+    """A device function made of a copy."""
 
     def __init__(self, function, specs, options):
         super().__init__(function, {**_OPTIONS, **options})
@@ -67,7 +61,7 @@ def device_function(function, known, options):
         function = jitted(function).function
     copy = empty_copy(function)
     found = _functions[key] = DeviceFunction(copy, known.specs, options)
-    found.scope.fill(copy, function, known.arrays)
+    found.scope.look_at(copy, function, known.arrays)
     return found
 
 
@@ -81,18 +75,8 @@ def trim():
         forget(gone, _functions.values())
 
 
-def empty_copy(function):
-    """Return a copy of a function that captures nothing yet."""
-    space = {"__builtins__": builtins, "__name__": function.__module__}
-    cells = tuple(python.CellType() for _ in function.__code__.co_freevars)
-    copy = python.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
-    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-    copy.__kwdefaults__ = function.__kwdefaults__
-    return copy
-
-
-class Scope:
-    """What the code of one function is compiled with: placeholders for its arrays, hollow functions and modules.
+class Scope(Replacing):
+    """What the code of one function is compiled with: placeholders for its arrays, device functions, hollow modules.
 
     portable: False once something turned up whose meaning was registered with Numba in this process.
     """
@@ -100,15 +84,15 @@ class Scope:
     module_type = HollowModule
 
     def __init__(self, specs, options):
+        super().__init__()
         self.placeholders = [Placeholder(position, spec) for position, spec in enumerate(specs)]
-        self.options, self.portable = options, True
-        self._arrays, self._modules, self._attributes = (), {}, {}
+        self.options, self.portable, self._arrays = options, True, ()
 
-    def fill(self, copy, function, arrays):
+    def look_at(self, copy, function, arrays):
         """Let a copy capture what stands for all that `function` captures, which are these arrays among others."""
         self._arrays = arrays
         try:
-            self._fill(copy, function)
+            self.fill(copy, function)
         finally:
             self._arrays = ()  # the user's memory is not held
 
@@ -118,38 +102,12 @@ class Scope:
 
     def replaced(self, value):
         """Return what stands for a captured value; itself where Numba may have it as it is."""
-        if isinstance(value, tuple):
-            parts = [self.replaced(part) for part in value]
-            if all(new is old for new, old in zip(parts, value)):
-                return value
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if isinstance(value, Bound):
-            return Bound(value.function, tuple(map(self._placeholder, value.arrays)))
-        if is_array(value):
-            return self._placeholder(value)
-        if isinstance(value, python.ModuleType):
-            return value if is_library(value.__name__) or isinstance(value, HollowModule) else self._module(value)
-        if isinstance(value, functools.partial | python.MethodType):
-            raise Refused(f"a kernel cannot call a {type(value).__name__}: write a def or a lambda that calls it.")
-        if isinstance(value, python.FunctionType) or is_jitted(value):
-            return value if library_name(value) else self._function(value)
-        return value
+            return Bound(value.function, tuple(map(self.array, value.arrays)))
+        return super().replaced(value)
 
-    def _fill(self, copy, function):
-        reads = reads_of(function.__code__)
-        self._attributes |= dict.fromkeys(reads.attributes)
-        for name in reads.names:
-            if name in function.__globals__:
-                copy.__globals__[name] = self.replaced(function.__globals__[name])
-        for cell, original in zip(copy.__closure__ or (), function.__closure__ or ()):
-            try:
-                content = original.cell_contents
-            except ValueError:  # nothing in it yet
-                continue
-            cell.cell_contents = self.replaced(content)
-        return copy
-
-    def _placeholder(self, array):
+    def array(self, array):
+        """Return the placeholder of an array."""
         if any(array is known for known in self.placeholders):
             return array
         for known, placeholder in zip(self._arrays, self.placeholders):
@@ -157,29 +115,19 @@ class Scope:
                 return placeholder
         raise Refused("a captured array is reached in a way that warpkit cannot follow: pass it as an argument.")
 
-    def _function(self, function):
+    def function(self, function):
+        """Return a device function, with its arrays where it has any."""
         if is_known(function):
             self.portable = False
             return function
         inline = getattr(function, "targetoptions", {}).get("inline", "never")
         if inline != "never":  # it becomes a part of this function
             inner = jitted(function).function
-            return cuda.jit(device=True, inline=inline)(self._fill(empty_copy(inner), inner))
+            return cuda.jit(device=True, inline=inline)(self.fill(empty_copy(inner), inner))
         known = identity(function)
         found = device_function(function, known, self.options)
         self.portable = self.portable and found.scope.portable
-        return Bound(found, tuple(map(self._placeholder, known.arrays))) if known.arrays else found
-
-    def _module(self, module):
-        hollow = self._modules.get(id(module))
-        if hollow is None:
-            hollow = self._modules[id(module)] = HollowModule(module.__name__)
-        space, filled = vars(module), vars(hollow)
-        for name in self._attributes:
-            if name in space and name not in filled:
-                filled[name] = None  # a module may hold itself
-                filled[name] = self.replaced(space[name])
-        return hollow
+        return Bound(found, tuple(map(self.array, known.arrays))) if known.arrays else found
 
 
 def array_type(spec):

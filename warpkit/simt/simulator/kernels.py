@@ -13,6 +13,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKe
 
 from . import exploring
 from .arrays import KernelArray, _address
+from .capturing import as_it_runs
 from .elements import element_of
 from .launches import Launch
 from .records import Record
@@ -39,6 +40,8 @@ def _call(self, *args, **kwargs):
         mode = exploring.current()
         seed = _seed() if mode is None else mode
         launch = Launch(self.fn, grid, block, self.dynshared_size, self._debug, seed, mode is not None)
+        if getattr(self, "warpkit_launches", False):
+            launch.function = as_it_runs(self.fn, functools.partial(_global, launch))
         back = []
         launch.run([_argument(launch, arg, self.extensions, back) for arg in args])
         for write in back:

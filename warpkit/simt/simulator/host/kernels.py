@@ -66,7 +66,9 @@ class Kernel:
 
 def load(image: Image) -> Kernel:
     """Return the kernel of a function."""
-    return Kernel(cuda.jit(debug=image.options.debug)(image.code))
+    kernel = cuda.jit(debug=image.options.debug)(image.code)
+    kernel.warpkit_launches = True  # and what it captures is what it would be on a GPU
+    return Kernel(kernel)
 
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:
