@@ -27,7 +27,7 @@ from .arrays_layout import (
 )
 
 Reader = Callable[[Any, Name], Argument]
-_argument = functools.partial(tuple.__new__, Argument)  # half the time of calling the class
+_new = tuple.__new__  # half the time of calling the class of a named tuple
 
 
 def read_numba(array: Any, name: Name) -> Argument:
@@ -67,7 +67,7 @@ class Torch(Framework):
 def torch_reader(torch: ModuleType) -> Reader:
     """Return the reader of torch tensors."""
     framework = Torch(torch)
-    table: dict[Any, tuple[Layout, bool]] = {}
+    table: dict[Any, tuple[Any, ...]] = {}
 
     def read(tensor: Any, name: Name) -> Argument:
         try:
@@ -81,10 +81,10 @@ def torch_reader(torch: ModuleType) -> Reader:
         found = table.get(key)
         if found is None:
             found = remember(table, key, _torch_layout(tensor, key, name))
-        layout, lazy = found
-        if device < 0 or tensor.requires_grad or pointer & layout.misaligned or not pointer or lazy:
+        spec, pack, misaligned, lazy, layout = found
+        if lazy or device < 0 or not pointer or pointer & misaligned or tensor.requires_grad:
             _check_tensor(tensor, layout, name)
-        return _argument((layout.spec, layout.pack(pointer, tensor), pointer, layout, device, None, framework, tensor))
+        return _new(Argument, (spec, pack(pointer, tensor), pointer, layout, device, None, framework, tensor))
 
     return read
 
@@ -96,10 +96,10 @@ def _refuse_layout(tensor: Any, name: Name, error: RuntimeError) -> NoReturn:
     refuse(name, f"is a {type(tensor).__name__} that shows no memory: {str(error).partition(chr(10))[0].rstrip('.')}.")
 
 
-def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Layout, bool]:
-    """Return the layout for (dtype, shape[, strides]), and whether bits may be left to be negated or conjugated.
+def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Any, ...]:
+    """Return what is read of the layout for (dtype, shape[, strides]), with whether there is more to ask every time.
 
-    Such a tensor is a view of every other component of a complex one, or complex: contiguous reals are never.
+    There is where signs may be left to be negated: in a complex tensor, and in a view of every other component of one.
     """
     kind = str(key[0]).rpartition(".")[2]
     try:
@@ -112,7 +112,8 @@ def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Layout, bool]:
         )
     strides = tuple(step * dtype.itemsize for step in key[2]) if len(key) == 3 else None
     layout = layout_of(dtype, tuple(key[1]), strides, False, name)
-    return layout, dtype.kind == "c" or strides is not None or layout.size < 2
+    lazy = dtype.kind == "c" or strides is not None or layout.size < 2
+    return layout.spec, layout.pack, layout.misaligned, lazy, layout
 
 
 def _check_tensor(tensor: Any, layout: Layout, name: Name) -> None:
@@ -158,8 +159,8 @@ def cupy_reader(cupy: ModuleType) -> Reader:
             layout = remember(table, key, layout_of(array.dtype, array.shape, array.strides, False, name))
         if pointer & layout.misaligned or not pointer:
             check_address(pointer, layout, name)
-        device = memory.device_id
-        return _argument((layout.spec, layout.pack(pointer, array), pointer, layout, device, None, framework, array))
+        payload = layout.pack(pointer, array)
+        return _new(Argument, (layout.spec, payload, pointer, layout, memory.device_id, None, framework, array))
 
     return read
 

@@ -29,9 +29,8 @@ def _layout(dtype: Any) -> Layout:
 
 def _scalar_reader(dtype: Any) -> Reader:
     """Return the reader of numbers of one NumPy type."""
-    layout = _layout(dtype)
-    spec = scalar_spec(dtype)
-    return lambda value, name: Argument(spec, machine.scalar_payload(spec, value), 0, layout)
+    layout, spec, new, pack = _layout(dtype), scalar_spec(dtype), tuple.__new__, machine.scalar_payload
+    return lambda value, name: new(Argument, (spec, pack(spec, value), 0, layout, -1, None, None, None))
 
 
 _int64 = _scalar_reader(np.int64)

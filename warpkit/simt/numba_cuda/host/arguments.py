@@ -40,9 +40,18 @@ def array_payload(
     return _packer(len(shape))(0, 0, items, itemsize, pointer, *shape, *strides)
 
 
+_number = {  # of NumPy's number types, in the letters of `struct`, which here are the same
+    np.dtype(code): struct.Struct(f"={code}{SLOT - np.dtype(code).itemsize}x").pack for code in "?bhiqBHIQefd"
+}
+
+
 def scalar_payload(spec: ScalarSpec, value: Any) -> bytes:
     """Return the slots of a number; a complex one takes two."""
     dtype = spec.dtype
+    try:
+        return _number[dtype](value)
+    except (KeyError, OverflowError, TypeError, struct.error):
+        pass  # not so simple, or NumPy converts what `struct` does not
     if dtype.kind == "c":
         number = dtype.type(value)
         return b"".join(part.tobytes().ljust(SLOT, b"\0") for part in (number.real, number.imag))
