@@ -5,10 +5,11 @@ from numba.cuda import types
 from numba.cuda.np.numpy_support import as_dtype
 
 from ...errors import Refused
+from ..hollow import empty_copy
 from ..identity import identity
 from .building import build, compiling_for
 from .compiler import argument_type
-from .functions import Scope, empty_copy, scalar_type
+from .functions import Scope, scalar_type
 
 
 def returned_dtype(function, dtypes, capability):
@@ -37,7 +38,7 @@ def _returned(function, args):
     known = identity(function)
     chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
     scope, copy = Scope(known.specs, chosen), empty_copy(function)
-    scope.fill(copy, function, known.arrays)
+    scope.look_at(copy, function, known.arrays)
     result, _ = build(copy, args, None, chosen, scope)
     return result.signature.return_type
 
