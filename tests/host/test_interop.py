@@ -8,6 +8,7 @@ from tests.warp.matrix import NUMBERS
 from warpkit import Refused, Stream, synchronize
 from warpkit.host.arrays import as_argument, as_output
 from warpkit.host.launch import launch
+from warpkit.host.streams import enter
 from warpkit.simt import machine
 from warpkit.simt.specs import array_spec
 
@@ -328,6 +329,19 @@ def test_p16_an_array_on_another_device_is_refused_by_name():
     with cuda.gpus[1]:
         launch(number_rows, 1, 32, x, x.clone())
     assert (x == 1).all().item()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("own", [True, False])
+def test_p20_results_know_the_stream_of_their_memory(own):
+    stream = Stream() if own else Stream.wrap(0)
+    array = machine.device_array((8,), np.float32, stream.handle)
+    assert array.__cuda_array_interface__["stream"] == (stream.handle if own else None)
+    for view in (array, array[2:], array.view(np.int32)):
+        found = as_argument(view, "x")
+        assert (found.stream, found.framework.name) == (stream.handle, "unknown")
+    assert enter(stream, [as_argument(array, "x")]) == (stream.handle, ())
+    assert len(enter(Stream(), [as_argument(array, "x")])[1]) == 1, "elsewhere it has to be held"
 
 
 # -- streams of the real packages --------------------------------------------------------------------------------------

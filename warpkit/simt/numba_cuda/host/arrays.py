@@ -27,18 +27,19 @@ def read_device_array(
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype[Any], int | None, int, Any, bool]:
     """Return (address, shape, strides, dtype, stream, device, memory, foreign) of a numba device array.
 
-    stream: the one bound to the array; None without.  memory: an object that holds the memory but not the array, so
-    that an array can carry what was read of it.  foreign: numba does not own the memory, so dropping it may not wait
-    for work in flight, as numba's own release does.
+    stream: the one bound to the array, or in whose order our pool gave and takes its memory; None without.
+    memory: an object that holds the memory but not the array, so that an array can carry what was read of it.
+    foreign: numba does not own the memory, so dropping it may not wait for work in flight, as numba's own release does.
     """
     memory = array.gpu_data
     owner = getattr(memory, "_owner", None)
+    of_pool = getattr(memory if owner is None else owner, "pool_stream", None)
     return (
         array.device_ctypes_pointer.value or 0,
         tuple(array.shape),
         tuple(array.strides),
         array.dtype,
-        int(array.stream) or None if array.stream else None,
+        int(array.stream) if array.stream else of_pool,
         int(memory.context.device.id),
         memory,
         owner is not None and not isinstance(owner, MemoryPointer | OwnedPointer),

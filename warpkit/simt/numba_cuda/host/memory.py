@@ -16,6 +16,7 @@ from .calls import call
 from .devices import current_device, properties
 from .streams import is_capturing, relaxed, side_stream, stream_is_gone, stream_synchronize
 
+LEGACY_STREAMS = (0, 1)
 _limit: int | None = None
 _sizes: dict[int, int] = {}  # bytes of every live allocation
 _in_use = 0
@@ -107,8 +108,9 @@ def device_array(shape: tuple[int, ...], dtype: Any, stream: int, keep: object =
     """Return a numba device array that is not initialised, in C order, usable by work on `stream` from here on.
 
     It is freed in the order of that stream, after the array and its views are gone; `keep` (the stream's owner) lives
-    as long.
+    as long. Its interface names the stream, unless it is the legacy default one: so other libraries wait for it.
     """
+    from numba import cuda
     from numba.cuda.cudadrv import devicearray, devices
     from numba.cuda.cudadrv import driver as numba_driver
 
@@ -125,7 +127,9 @@ def device_array(shape: tuple[int, ...], dtype: Any, stream: int, keep: object =
         devices.get_context(), address, nbytes, finalizer=functools.partial(_finalize, pointer, stream, keep)
     )
     memory._finalizer.atexit = False  # the driver frees everything when the process ends
-    return devicearray.DeviceNDArray(shape, c_strides(shape, dtype.itemsize), dtype, gpu_data=memory)
+    memory.pool_stream = stream  # for read_device_array
+    named = 0 if stream in LEGACY_STREAMS else cuda.external_stream(stream)
+    return devicearray.DeviceNDArray(shape, c_strides(shape, dtype.itemsize), dtype, stream=named, gpu_data=memory)
 
 
 def _finalize(pointer: int, stream: int, keep: object) -> None:
