@@ -234,3 +234,15 @@ def test_captured_arrays_promote_and_wrap_as_arguments_do():
         out[i] = small[i] + small[-1] + halves[i] * 0.1
 
     assert run(kernel).tolist() == [2.0**32 - 2 + float(np.float32(0.1)) * 0.1] * N
+
+
+@pytest.mark.gpu
+def test_code_that_is_linked_from_elsewhere():
+    """numba-cuda has C++ for reshaping and for functions of halves."""
+
+    def kernel(out, halves):
+        i = cuda.grid(1)
+        out.reshape(8, N // 8)[i // 8, i % 8] = cuda.fp16.hsqrt(halves[i]) + out[i]
+
+    halves = np.arange(N).astype(np.float16)
+    np.testing.assert_array_equal(run(kernel, device(halves)), np.sqrt(halves).astype(np.float64))

@@ -4,6 +4,8 @@ import functools
 import gc
 import threading
 import types
+import warnings
+import weakref
 from typing import NamedTuple
 from unittest import mock
 
@@ -189,6 +191,24 @@ class Pair(NamedTuple):
     second: float
 
 
+def test_numbas_constant_arrays_are_arguments_too():
+    def kernel(x):
+        x[0] = cuda.const.array_like(TABLE)[3]
+
+    assert_lifted(kernel, [F32], (0,))
+
+
+def test_tuples_of_functions():
+    both = (lambda x: x + 1, plain_helper)
+
+    def kernel(x):
+        x[0] = both[0](x[1]) + both[1](2)
+
+    with warnings.catch_warnings():  # Numba has a use for tuples of functions in mind that this is not
+        warnings.simplefilter("ignore")
+        assert_lifted(kernel, [F32], (0,))
+
+
 def test_tuples_of_arrays():
     pair = Pair(np.arange(4.0), 2.5)
 
@@ -348,7 +368,6 @@ def test_arrays_are_not_kept_by_what_is_compiled():
         pass
 
     gone = []
-    import weakref
 
     def make():
         table = np.zeros(4).view(Watched)
@@ -398,6 +417,33 @@ def test_records_tuples_strides_and_dimensions():
 def test_a_dtype_that_no_kernel_takes_is_refused():
     with pytest.raises(Refused, match="a kernel cannot take"):
         image_of(setting(1), array_spec(object, 1))
+
+
+def test_kernels_that_no_launch_could_serve_are_refused():
+    def returning(x):
+        return x[0]
+
+    def starred(*x):
+        pass
+
+    def keyword(*, x):
+        pass
+
+    record = np.zeros(1, "i4,f8")[0]
+
+    def capturing(x):
+        x[0] = record.f0
+
+    for kernel, sentence in (
+        (returning, "returning returns a value, which no kernel can: write it into an array."),
+        (starred, "starred has a * or ** among its arguments, which no kernel can: pass a tuple."),
+        (keyword, "keyword has a * or ** among its arguments, which no kernel can: pass a tuple."),
+        (lambda x, y: None, "<lambda> takes 2 arguments, not 1."),
+        (capturing, "a kernel cannot capture a record: capture an array of one, or pass the record to it."),
+    ):
+        with pytest.raises(Refused) as refused:
+            image_of(kernel, F32)
+        assert str(refused.value) == sentence
 
 
 def test_a_refusal_is_one_sentence():
@@ -451,6 +497,7 @@ def test_options():
     assert ".maxntid 128" in ptx.replace("\t", " ")
     assert ".minnctapersm 4" in ptx.replace("\t", " ")
     assert bounded.options == Options(launch_bounds=(128, 4))
+    assert ".minnctapersm" not in compiled(dividing, F32, options=Options(launch_bounds=(128, 0)))[1]
     assert ".loc" in compiled(dividing, F32, options=Options(lineinfo=True))[1]
     debug, ptx = compiled(through(plain_helper), I64, options=Options(debug=True))
     assert debug.captured == (0,)
@@ -501,6 +548,11 @@ def test_what_rests_on_a_registration_of_this_process_is_not_stored():
     def deep(x):
         return users_own(x)
 
+    def nested(x):
+        inner = lambda y: users_own(y)
+        return applied(inner, x)
+
+    assert not image_of(through(nested), I64).storable
     assert not image_of(through(users_own), I64).storable
     assert not image_of(through(deep), I64).storable
     assert image_of(through(plain_helper), I64).storable

@@ -14,16 +14,21 @@ from .lift import LiftingCompiler
 _capabilities: list[tuple[int, int]] = []
 
 
+def capability():
+    """Return the compute capability that is compiled for."""
+    return _capabilities[-1]
+
+
 @contextlib.contextmanager
-def compiling_for(capability):
-    """Hold Numba's lock and compile for `capability`, also what Numba itself compiles on the way.
+def compiling_for(chosen):
+    """Hold Numba's lock and compile for a compute capability, also what Numba itself compiles on the way.
 
     Its dispatchers ask for the current device, which need not be there and need not be the one compiled for.
     """
     with global_compiler_lock:
         asked = dispatcher.get_current_device
-        dispatcher.get_current_device = lambda: python.SimpleNamespace(compute_capability=capability)
-        _capabilities.append(capability)
+        dispatcher.get_current_device = lambda: python.SimpleNamespace(compute_capability=chosen)
+        _capabilities.append(chosen)
         try:
             cuda_target.typing_context.refresh()
             yield
@@ -55,7 +60,7 @@ def _flags(options):
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.debuginfo, flags.dbg_directives_only = debug or lineinfo, lineinfo
     flags.error_model, flags.dbg_extend_lifetimes = "python" if debug else "numpy", debug
-    flags.fastmath, flags.compute_capability = fastmath, _capabilities[-1]
+    flags.fastmath, flags.compute_capability = fastmath, capability()
     flags.nvvm_options = {"fastmath": fastmath, "opt": 0 if debug else 3, **({"g": None} if debug else {})}
     return flags
 

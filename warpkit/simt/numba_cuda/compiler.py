@@ -1,10 +1,12 @@
 """From a Python function and specs of its arguments to an image: Numba's front end, NVVM, nvJitLink."""
 
 import dataclasses
+import inspect
 import re
+from pathlib import Path
 
 from numba.core.errors import TypingError as NumbaTypingError
-from numba.cuda import types
+from numba.cuda import dispatcher, types
 from numba.cuda.api import get_current_device
 from numba.cuda.compiler import kernel_fixup
 from numba.cuda.core.errors import TypingError
@@ -30,29 +32,46 @@ def compile_image(function, specs, options=None, cc=None):
     Returns: an `Image`; its `captured` says which of `identity(function).arrays` follow the explicit arguments.
     Errors: Refused for what warpkit does not take; Numba's own for what its compiler does not.
     """
-    options = options or Options()
+    options, function = options or Options(), getattr(function, "py_func", function)
     capability = tuple(cc or get_current_device().compute_capability)
     with compiling_for(capability):
         trim()
-        known, function = identity(function), getattr(function, "py_func", function)
+        _check_arguments(function, specs)
+        known = identity(function)
         chosen = {name: getattr(options, name) for name in ("fastmath", "debug", "lineinfo")}
         scope, copy = Scope(known.specs, chosen), empty_copy(function)
         scope.look_at(copy, function, known.arrays)
         try:
             result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
         except TypingErrors as error:
-            if "Cannot modify readonly array" not in str(error):
-                raise
-            raise Refused(
-                f"{function.__name__} writes to a read-only array: pass one that may be written, or capture a device "
-                "array; of a captured NumPy array a kernel gets a copy."
-            ) from None
+            raise _said_simply(function.__name__, str(error)) or error from None
         library, entry = _kernel(result, options)
         code, log = _linked(library, capability, options)
     return Image(
         code, entry, capability, options, captured, cooperative=library.use_cooperative, name=function.__name__,
-        storable=scope.portable, **_resources(log, entry, capability),
+        storable=scope.is_portable(), **_resources(log, entry, capability),
     )  # fmt: skip
+
+
+def _said_simply(name, error):
+    """Return what Numba says in pages as one sentence, for two mistakes that are easily made."""
+    if "Cannot modify readonly array" in error:
+        return Refused(
+            f"{name} writes to a read-only array: pass one that may be written, or capture a device array; of a "
+            "captured NumPy array a kernel gets a copy."
+        )
+    if " to none for '$" in error and "return_value" in error:
+        return Refused(f"{name} returns a value, which no kernel can: write it into an array.")
+    return None
+
+
+def _check_arguments(function, specs):
+    """Refuse another number of arguments than the kernel has."""
+    code = function.__code__
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        raise Refused(f"{function.__name__} has a * or ** among its arguments, which no kernel can: pass a tuple.")
+    if code.co_argcount != len(specs):
+        raise Refused(f"{function.__name__} takes {code.co_argcount} arguments, not {len(specs)}.")
 
 
 def argument_type(spec):
@@ -70,7 +89,9 @@ def _kernel(result, options):
     kernel = library.get_function(name)
     library._entry_name, library._max_registers = name, options.max_registers
     kernel_fixup(kernel, options.debug)
-    nvvm.set_launch_bounds(kernel, options.launch_bounds)
+    threads, blocks = options.launch_bounds or (0, 0)
+    if threads:
+        nvvm.set_launch_bounds(kernel, (threads, blocks) if blocks else threads)
     library.needs_cudadevrt = library.use_cooperative
     return library, kernel.name
 
@@ -85,6 +106,8 @@ class _Linker(driver._Linker):
 def _linked(library, capability, options):
     """Return the cubin and what the linker said."""
     cc = (*capability, "a" if capability >= (9, 0) else "")
+    if any(name in ptx for ptx in library.get_asm_strs(cc=cc) for name in dispatcher.reshape_funcs):
+        library.add_linking_file(str(Path(dispatcher.__file__).with_name("reshape_funcs.cu")))
     linker = _Linker(max_registers=options.max_registers, lineinfo=options.lineinfo, cc=cc, lto=False)
     library._link_all(linker, cc)
     cubin = linker.complete()

@@ -10,6 +10,7 @@ import itertools
 import types as python
 from collections import OrderedDict
 
+import numpy as np
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.dispatcher import CUDADispatcher
@@ -20,7 +21,7 @@ from ..captured import Bound, Placeholder, is_jitted, jitted
 from ..constants import library_name
 from ..hollow import HollowModule, Replacing, empty_copy
 from ..identity import identity
-from .building import build, is_known
+from .building import build, capability, is_known
 from .forgetting import forget
 
 MOST_FUNCTIONS = 32
@@ -51,7 +52,7 @@ _functions: "OrderedDict[tuple, DeviceFunction]" = OrderedDict()
 
 def device_function(function, known, options):
     """Return the device function of all that is equal to `function`; `options`: the kernel's, for what has no own."""
-    key = known.key, *sorted(options.items())
+    key = known.key, capability(), *sorted(options.items())
     found = _functions.get(key)
     if found is not None:
         _functions.move_to_end(key)
@@ -76,17 +77,14 @@ def trim():
 
 
 class Scope(Replacing):
-    """What the code of one function is compiled with: placeholders for its arrays, device functions, hollow modules.
-
-    portable: False once something turned up whose meaning was registered with Numba in this process.
-    """
+    """What the code of one function is compiled with: placeholders for its arrays, device functions, hollow modules."""
 
     module_type = HollowModule
 
     def __init__(self, specs, options):
         super().__init__()
         self.placeholders = [Placeholder(position, spec) for position, spec in enumerate(specs)]
-        self.options, self.portable, self._arrays = options, True, ()
+        self.options, self._arrays, self._below, self._registered = options, (), {}, False
 
     def look_at(self, copy, function, arrays):
         """Let a copy capture what stands for all that `function` captures, which are these arrays among others."""
@@ -96,6 +94,17 @@ class Scope(Replacing):
         finally:
             self._arrays = ()  # the user's memory is not held
 
+    def is_portable(self):
+        """Return False where anything called has a meaning that was registered with Numba in this process."""
+        seen, waiting = set(), [self]
+        while waiting:
+            scope = waiting.pop()
+            if scope._registered:
+                return False
+            seen.add(scope)
+            waiting += {function.scope for function in scope._below.values()} - seen
+        return True
+
     def array_type(self, position):
         """Return Numba's type of a captured array."""
         return array_type(self.placeholders[position].spec)
@@ -104,6 +113,8 @@ class Scope(Replacing):
         """Return what stands for a captured value; itself where Numba may have it as it is."""
         if isinstance(value, Bound):
             return Bound(value.function, tuple(map(self.array, value.arrays)))
+        if isinstance(value, np.void):  # Numba calls a method of it that NumPy has no more
+            raise Refused("a kernel cannot capture a record: capture an array of one, or pass the record to it.")
         return super().replaced(value)
 
     def array(self, array):
@@ -118,15 +129,14 @@ class Scope(Replacing):
     def function(self, function):
         """Return a device function, with its arrays where it has any."""
         if is_known(function):
-            self.portable = False
+            self._registered = True
             return function
         inline = getattr(function, "targetoptions", {}).get("inline", "never")
         if inline != "never":  # it becomes a part of this function
             inner = jitted(function).function
             return cuda.jit(device=True, inline=inline)(self.fill(empty_copy(inner), inner))
         known = identity(function)
-        found = device_function(function, known, self.options)
-        self.portable = self.portable and found.scope.portable
+        found = self._below[id(known.key)] = device_function(function, known, self.options)
         return Bound(found, tuple(map(self.array, known.arrays))) if known.arrays else found
 
 
