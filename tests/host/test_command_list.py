@@ -241,6 +241,7 @@ def test_uploading_what_the_list_downloads_is_refused():
         (lambda: wk.copy(device(np.zeros(6))[::2], device(np.zeros(3))), "must be contiguous"),
         (lambda: wk.fill(device(np.zeros(6)), np.zeros(2)), "one number"),
         (lambda: wk.upload(np.zeros(3), np.zeros(3)), "upload"),
+        (lambda: wk.download(np.zeros((), np.int64), 3), "one side is a device array, not a int"),
     ],
 )
 def test_copies_of_what_does_not_fit_are_refused(wrong, said):

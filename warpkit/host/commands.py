@@ -196,7 +196,7 @@ FILL = Program(fill_items)
 def device_array(operation: str, array: Any, writes: bool = False) -> Argument:
     """Return a device array that is contiguous, as copies need it."""
     argument = as_argument(array, operation)
-    if getattr(argument, "shape", None) is None:
+    if not argument.is_array:
         raise Refused(f"{operation}: one side is a device array, not a {type(array).__name__}.")
     if argument.strides is not None:
         raise Refused(f"{operation}: the device array must be contiguous; copy it to one that is.")
@@ -226,7 +226,7 @@ def host_ranges(commands: Sequence[Command], downloads: bool) -> Iterator[tuple[
     direction, kind = (DOWNLOAD, StagedDownload) if downloads else (UPLOAD, StagedUpload)
     for command in commands:
         if isinstance(command, kind):
-            yield np.lib.array_utils.byte_bounds(command.target if downloads else command.source)  # type: ignore[union-attr, arg-type]
+            yield np.lib.array_utils.byte_bounds(command.target if downloads else command.source)  # type: ignore[arg-type]
         elif isinstance(command, Work):
             for step in command.steps:
                 if isinstance(step, CopyStep) and step.direction == direction:

@@ -16,8 +16,6 @@ from .identity import Identity
 from .program import Program
 from .streams import as_stream, enter, keep
 
-SPEC, PAYLOAD = Argument._fields.index("spec"), Argument._fields.index("payload")
-
 Extent = int | tuple[int, ...]
 Triple = tuple[int, int, int]
 
@@ -41,8 +39,8 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     for index, arg in enumerate(args):  # one loop: this is what a launch costs
         argument = as_argument(arg, index)
         arguments.append(argument)
-        specs.append(argument[SPEC])
-        payloads.append(argument[PAYLOAD])
+        specs.append(argument.spec)
+        payloads.append(argument.payload)
     handle, visitors = enter(stream, arguments)
     program = program_of(kernel)
     if 0 in whole:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..simt import machine
+from ..simt.specs import Spec, tuple_spec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
 from .launch import Prepared
-from .parallel_calls import Calls, Walked, check_function, enter_with, kernel_of, rebound, walked
+from .parallel_calls import Calls, Loaded, check_function, enter_with, kernel_of, rebound, walked
 from .parallel_kernels import THREADS, TILE, each_item
-from .ranges import dimensions_of, num_items
+from .ranges import Dimensions, dimensions_of, num_items
 from .streams import as_stream, keep
 
 Triple = tuple[int, int, int]
@@ -37,12 +38,28 @@ def parallel_for(range: Any, body: Any, *args: Any, stream: Any = None) -> None:
     Refused for what cannot be an argument or a body. Nothing is launched then.
     Example: `parallel_for(y.size, lambda i: operator.setitem(y, i, 2 * x[i]))`
     """
-    loop = _loop(range, body, args, stream)
-    step = loop.step
-    if step is not None:
-        step.kernel.launch(step.grid, step.block, 0, loop.stream, step.payloads)
-        if loop.visitors:
-            keep(loop.visitors, loop.stream)
+    loop = _loop_over(range)
+    arguments: list[Argument] = []
+    specs: list[Any] = []
+    payloads: list[Any] = []
+    for place, arg in enumerate(args):  # one loop: this is what a call costs
+        argument = as_argument(arg, place)
+        arguments.append(argument)
+        specs.append(argument.spec)
+        payloads.append(argument.payload)
+    check_function("parallel_for", "the body", body)
+    if loop is None:
+        as_stream(stream, arguments)
+        return
+    calls = Calls.of(body)
+    loaded = _kernel(loop, tuple(specs), calls, body)
+    handle, captured, visitors = enter_with(stream, arguments, calls, loaded.captured)
+    given = [*loop.payloads, machine.tuple_payload(payloads)]
+    if captured:
+        given += [argument.payload for argument in captured]
+    loaded.kernel.launch(loop.grid, loop.block, 0, handle, given)
+    if visitors:
+        keep(visitors, handle)
 
 
 class Layout(NamedTuple):
@@ -77,48 +94,71 @@ def _grid(blocks: int, most: Triple) -> Triple:
 
 
 class Loop(NamedTuple):
-    """A call with everything decided; no `step` for an empty range."""
+    """Everything about a range that is not empty: the shape of its launch, and the arguments before the body's."""
 
-    step: KernelStep | None
-    stream: int
-    visitors: Any
-    arguments: Argument
-    captured: list[Argument]
-
-
-def _loop(range: Any, body: Any, args: tuple[Any, ...], stream: Any) -> Loop:
-    dimensions = dimensions_of(range)
-    check_function("parallel_for", "the body", body)
-    arguments = as_argument(args, "parallel_for: args")
-    if not num_items(dimensions):
-        return Loop(None, as_stream(stream, [arguments]), (), arguments, [])
-    over, calls = walked(dimensions), Calls.of(body)
-    specs = (over.counter, over.counter, over.counter, *over.specs, arguments.spec)
-    loaded = kernel_of("for", over.form, specs, calls, lambda: each_item(machine.as_device(body), *over.form))
-    entered = enter_with(stream, [arguments], calls, loaded.captured)
-    step = _step(over, loaded.kernel, [arguments, *entered.captured])
-    return Loop(step, entered.stream, entered.visitors, arguments, entered.captured)
+    form: tuple[int, bool, bool]
+    grid: Triple
+    block: Triple
+    specs: tuple[Spec, ...]
+    payloads: list[Any]
 
 
-def _step(over: Walked, kernel: Any, arguments: list[Argument]) -> KernelStep:
-    device, items = machine.properties(), over.walk.num_items
-    resident = device.multiprocessors * device.threads_per_multiprocessor
-    shape = layout_of(items, resident, device.max_grid)
+def _loop_over(given: Any) -> Loop | None:
+    """Return what a range that a user wrote means on the current device; None for an empty one."""
+    kind = type(given)
+    if kind is int or kind is range or (kind is tuple and {*map(type, given)} == {int}):
+        return _plain_loop(given, machine.current_device())
+    return _loop(dimensions_of(given), machine.current_device())
+
+
+@functools.lru_cache(512)
+def _plain_loop(given: int | range | tuple[int, ...], device: int) -> Loop | None:
+    return _loop(dimensions_of(given), device)
+
+
+@functools.lru_cache(512)
+def _loop(dimensions: Dimensions, device: int) -> Loop | None:
+    items = num_items(dimensions)
+    if not items:
+        return None
+    over, limits = walked(dimensions), machine.properties(device)
+    shape = layout_of(items, limits.multiprocessors * limits.threads_per_multiprocessor, limits.max_grid)
     counts = over.counts(items, shape.full_items, shape.tile_items)
-    payloads = [*counts, *over.payloads, *[argument.payload for argument in arguments]]
-    return KernelStep(kernel, shape.grid, (shape.threads, 1, 1), 0, payloads)
+    specs = (over.counter, over.counter, over.counter, *over.specs)
+    return Loop(over.form, shape.grid, (shape.threads, 1, 1), specs, [*counts, *over.payloads])
+
+
+def _kernel(loop: Loop, specs: tuple[Spec, ...], calls: Calls, body: Any) -> Loaded:
+    """Return the kernel for a body and the types of its arguments."""
+
+    def template() -> tuple[Any, tuple[Spec, ...]]:
+        return each_item(machine.as_device(body), *loop.form), (*loop.specs, tuple_spec(specs))
+
+    return kernel_of(("for", loop.form, loop.specs, specs), calls, template)
 
 
 def _plan(range: Any, body: Any, *args: Any, stream: Any = None) -> Prepared:
     """Return the `Prepared` of a `parallel_for`; `bind` replaces arguments by the names that the body gives them."""
-    loop = _loop(range, body, args, stream)
+    loop = _loop_over(range)
+    check_function("parallel_for", "the body", body)
+    arguments = [as_argument(arg, place) for place, arg in enumerate(args)]
+    ndim = len(dimensions_of(range))
+    steps: list[KernelStep] = []
+    captured: list[Argument] = []
+    if loop is None:
+        handle = as_stream(stream, arguments)
+    else:
+        calls = Calls.of(body)
+        loaded = _kernel(loop, tuple(argument.spec for argument in arguments), calls, body)
+        handle, captured, _ = enter_with(stream, arguments, calls, loaded.captured)
+        given = machine.tuple_payload([argument.payload for argument in arguments])
+        payloads = [*loop.payloads, given, *[argument.payload for argument in captured]]
+        steps = [KernelStep(loaded.kernel, loop.grid, loop.block, 0, payloads)]
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
-        given = rebound(body, len(dimensions_of(range)), args, replaced)
-        return _plan(range, body, *given, stream=loop.stream)
+        return _plan(range, body, *rebound(body, ndim, args, replaced), stream=handle)
 
-    steps = [] if loop.step is None else [loop.step]
-    return Prepared(steps, loop.stream, (args, loop.arguments, loop.captured, body), again)
+    return Prepared(steps, handle, (args, arguments, captured, body), again)
 
 
 parallel_for.plan = _plan  # type: ignore[attr-defined]

@@ -23,7 +23,6 @@ from .arrays_layout import Argument
 from .arrays_values import PARTS
 from .streams_order import hold, order
 
-FRAMEWORK = Argument._fields.index("framework")
 LEGACY = 1  # another name of stream 0
 
 STREAMS: dict[type, Callable[[Any], int]] = {}  # exact type: how to get its handle
@@ -44,7 +43,7 @@ def enter(stream: Any, arguments: Sequence[Argument] = ()) -> tuple[int, Sequenc
     Errors: as `as_stream`; also for an array on another device than the current one.
     """
     for argument in arguments:
-        if argument[FRAMEWORK] is not None:
+        if argument.framework is not None:
             break
     else:  # nothing but numba's own arrays and numbers, as in most calls
         if machine.device_count() == 1:

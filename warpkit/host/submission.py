@@ -41,7 +41,8 @@ class PinnedBlock:
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Return the beginning of the block as an array."""
         nbytes = dtype.itemsize * math.prod(shape)
-        return np.frombuffer((ctypes.c_char * nbytes).from_address(self.address), dtype).reshape(shape)
+        memory = memoryview((ctypes.c_char * nbytes).from_address(self.address))
+        return np.frombuffer(memory, dtype).reshape(shape)
 
     def __del__(self) -> None:
         if "address" in self.__dict__:
@@ -88,10 +89,10 @@ class Submission:
     def __init__(self, handle: int) -> None:
         self._handle = handle
         self.completions = Completions(handle)
-        self._graphs: OrderedDict[Hashable, machine.Graph | None] = OrderedDict()
+        self._graphs: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.RLock()
 
-    def submit(self, commit: Commit, stream: Any) -> None:
+    def submit(self, commit: Any, stream: Any) -> None:
         """Do a commit; `stream` is what its host calls receive."""
         if not isinstance(commit, Commit):
             raise Refused(f"submit: a commit comes from CommandList.commit(), and is no {type(commit).__name__}.")
