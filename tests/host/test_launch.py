@@ -166,7 +166,8 @@ def test_a_changed_global_is_seen():
         x[cuda.grid(1)] *= FACTOR
 
     x = device(np.ones(32, np.int64))
-    for FACTOR in (4, 8, 4):
+    for value in (4, 8, 4):
+        FACTOR = value
         wk.launch(by_global, 1, 32, x)
     assert x.copy_to_host().tolist() == [128] * 32
 

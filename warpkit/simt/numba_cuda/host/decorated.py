@@ -9,7 +9,7 @@ from ....errors import Refused
 from ...specs import Options
 
 # Options of `cuda.jit` with the values under which a kernel is compiled as any other; the rest is handed over below.
-ORDINARY = {
+ORDINARY: dict[str, tuple[Any, ...]] = {
     "debug": (False, None),
     "opt": (True, None),
     "link": ((), [], None),
