@@ -24,7 +24,8 @@ else:
 Kernel = _host.Kernel
 compile_image, shared_key = _host.compile_image, _host.shared_key
 returned_dtype, returned_by = _host.returned_dtype, _host.returned_by
-as_device, toolchain = _host.as_device, _host.toolchain
+as_device = _host.as_device
+toolchain: Callable[[], str | None] = _host.toolchain
 load, occupancy = _host.load, _host.occupancy
 Graph, fits_graph, run = _host.Graph, _host.fits_graph, _host.run
 decorated, launch_by_numba = _host.decorated, _host.launch_by_numba
