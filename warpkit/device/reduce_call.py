@@ -8,7 +8,7 @@ import ctypes
 import operator
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,12 +52,13 @@ def run(
         check_items(family, plan, init, counter)
     handle, visitors = enter(stream, arguments)
     payload = source.payload if flat.pack is None else flat.pack(source.pointer, source.owner)
+    captured = () if plan.fixed else plan.captured(handle)
     sized = plan.sized(n, flat.extents)
     count = None if counter is None else line_of(counter)
     first = NO_INIT if init is None else init_payload(plan.total, initial(family.name, init, plan.total))
     if target is None:
-        return fetched(family, plan, sized, payload, count, first, handle)
-    plan.launch(sized, payload, count, first, out_payload(family, target), handle)
+        return fetched(family, plan, (sized, payload, count, first), captured, handle)
+    plan.launch(sized, payload, count, first, out_payload(family, target), captured, handle)
     if visitors:
         keep(visitors, handle)
     return None
@@ -179,13 +180,15 @@ class Landing(threading.local):
 _landing = Landing()
 
 
-def fetched(family: Family, plan: Reduction, sized: Sized, array: Any, count: Any, init: Any, stream: int) -> Any:
-    """Launch, wait, and return the result: a NumPy scalar, of two elements a tuple of them."""
+def fetched(
+    family: Family, plan: Reduction, given: tuple[Sized, Any, Any, Any], captured: Sequence[Argument], stream: int
+) -> Any:
+    """Launch with what is `given`, wait, and return the result: a NumPy scalar, of two elements a tuple of them."""
     if stream and machine.is_capturing(stream):
         raise Refused(f"{family.name}: a result on the host has to be waited for, which no graph can; pass out=.")
     payload, view = _landing.place(plan.result, family.parts)
     try:
-        plan.launch(sized, array, count, init, payload, stream)
+        plan.launch(*given, payload, captured, stream)
         machine.stream_synchronize(stream)
     except BaseException:
         _landing.places.pop((plan.result, family.parts), None)  # the kernel may still write there
@@ -221,8 +224,8 @@ def prepared(
         given |= replaced
         return prepared(family, given["x"], given["out"], dtype, given["init"], given["num_items"], handle, policy)
 
+    captured = plan.captured(handle)
     sized = plan.sized(n, flat.extents)
-    kernel, captured = (plan.kernel, []) if plan.fixed else plan.current(handle)
     store = own_scratch(plan.store, sized.slots, handle) if sized.slots else None
     payloads = [
         source.payload if flat.pack is None else flat.pack(source.pointer, source.owner),
@@ -231,7 +234,7 @@ def prepared(
         NO_INIT if init is None else init_payload(plan.total, initial(family.name, init, plan.total)),
         plan.no_store if store is None else store.argument.payload,
         out_payload(family, target),
-        *captured,
+        *[argument.payload for argument in captured],
     ]
-    step = KernelStep(kernel, sized.grid, sized.block, 0, payloads)
-    return Prepared([step], handle, (x, result, num_items, arguments, store, plan), again, result)
+    step = KernelStep(plan.kernel, sized.grid, sized.block, 0, payloads)
+    return Prepared([step], handle, (x, result, num_items, arguments, captured, store, plan), again, result)

@@ -4,14 +4,14 @@ A `Reduction` is for one meaning, one kind of array, one dtype of result. What d
 for the sizes that were met, so that a repeated call is a few look-ups and one launch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..block.states import HEAD
 from ..errors import Refused
-from ..host.arrays_layout import Layout, remember
+from ..host.arrays_layout import Argument, Layout, remember
 from ..host.launch import captured_arguments
 from ..host.program import Program
 from ..host.scratch import reset, scratch
@@ -106,6 +106,21 @@ class Sized(NamedTuple):
     inverses: Any
 
 
+def kernel_of(
+    meaning: Meaning,
+    reading: Reading,
+    array: ArraySpec,
+    total: np.dtype[Any],
+    result: np.dtype[Any],
+    init: Spec | None,
+    count: ArraySpec | None,
+) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+    """Return the kernel function of a reduction and the specs of its arguments."""
+    inverses, store = tuple_spec((INVERSE,) * max(array.ndim, 1)), array_spec(state_dtype(total), 1)
+    specs = (array, count or COUNT, inverses, init or NOTHING, store, array_spec(result, 1))
+    return (ordered_kernel if meaning.ordered else free_kernel)(meaning, reading), specs
+
+
 class Reduction:
     """A reduction compiled for one kind of array.
 
@@ -126,59 +141,70 @@ class Reduction:
     ) -> None:
         self.reading = reading_of(array, count is not None, policy)
         self.policy, self.ordered, self.fixed, self.total, self.result = policy, meaning.ordered, fixed, total, result
+        kernel, self.specs = kernel_of(meaning, self.reading, array, total, result, init, count)
         self.store = array_spec(state_dtype(total), 1)
         self.no_store = machine.array_payload(0, (0,), None, self.store.dtype)
-        axes = array.ndim if array.ndim > 1 else 1
-        self.specs = (
-            array, count or COUNT, tuple_spec((INVERSE,) * axes), init or NOTHING, self.store, array_spec(result, 1)
-        )  # fmt: skip
-        kernel = (ordered_kernel if meaning.ordered else free_kernel)(meaning, self.reading)
         self.program = Program(kernel)
-        compiled, _ = self.program.compiled(self.specs)
-        self.kernel = compiled.kernel
-        self.resident = machine.occupancy(self.kernel, policy.threads, 0) * machine.properties().multiprocessors
+        self._adopt(self.program.compiled(self.specs)[0].kernel)
+
+    def _adopt(self, kernel: machine.Kernel) -> None:
+        """Launch this kernel from now on; how many threads a block has, and how many blocks a grid, depends on it."""
+        most = 1 << (kernel.max_threads.bit_length() - 1)
+        self.threads, self.single_threads = min(self.policy.threads, most), min(self.policy.single_threads, most)
+        resident = machine.occupancy(kernel, self.threads, 0) * machine.properties().multiprocessors
+        self.most_blocks = resident * self.policy.waves
         self._sizes: dict[Any, Sized] = {}
+        self.kernel = kernel
+
+    def captured(self, stream: int) -> Sequence[Argument]:
+        """Let the kernel be that of what the user's functions are by now; return the arrays that they capture."""
+        if self.fixed:
+            return ()
+        compiled, known = self.program.compiled(self.specs)
+        if compiled.kernel is not self.kernel:
+            self._adopt(compiled.kernel)
+        return captured_arguments(known, compiled.captured, stream) if compiled.captured else ()
 
     def sized(self, n: int, extents: tuple[int, ...]) -> Sized:
         """Return what a launch over `n` items takes, of an array with these extents."""
-        found = self._sizes.get((n, extents) if extents else n)
-        return found or remember(self._sizes, (n, extents) if extents else n, self._size(n, extents))
+        key = (n, extents) if extents else n
+        return self._sizes.get(key) or remember(self._sizes, key, self._size(n, extents))
 
     def _size(self, n: int, extents: tuple[int, ...]) -> Sized:
-        policy, vectors = self.policy, n // self.reading.length
-        threads, blocks = policy.single_block(vectors), 1
-        if not threads:
-            threads, blocks = policy.threads, policy.blocks(vectors, self.resident)
+        policy, reads = self.policy, n // self.reading.length
+        if reads <= policy.single_loads:
+            threads, blocks = min(power_of_two(max(reads, 32)), self.single_threads), 1
+        else:
+            threads = self.threads
+            blocks = max(1, min(-(-reads // (threads * policy.least_loads)), self.most_blocks))
         parts = blocks * (threads // 32) if self.ordered else blocks
         inverses = [1 / parts, *[1 / max(extent, 1) for extent in extents[1:]]]
         payload = machine.tuple_payload([machine.scalar_payload(INVERSE, value) for value in inverses])
         slots = blocks + HEAD if blocks > 1 else 0
         return Sized((blocks, 1, 1), (threads, 1, 1), slots, machine.scalar_payload(COUNT, n), payload)
 
-    def launch(self, sized: Sized, array: Any, count: Any, init: Any, out: Any, stream: int) -> None:
-        """Launch on `stream`; the arguments but `sized` and `stream` are payloads, `count` None for the host's."""
-        kernel = self.kernel
-        captured: list[Any] = []
-        if not self.fixed:
-            kernel, captured = self.current(stream)
-        store = self.no_store
+    def launch(
+        self, sized: Sized, array: Any, count: Any, init: Any, out: Any, captured: Sequence[Argument], stream: int
+    ) -> None:
+        """Launch on `stream`; array, count, init and out are payloads, `count` None for the host's."""
+        store, memory = self.no_store, None
         if sized.slots:
             memory = scratch("totals", self.store, sized.slots, stream)
             store = memory.argument.payload
-        payloads = [array, sized.count if count is None else count, sized.inverses, init, store, out, *captured]
+        payloads = [array, sized.count if count is None else count, sized.inverses, init, store, out]
+        if captured:
+            payloads += [argument.payload for argument in captured]
         try:
-            kernel.launch(sized.grid, sized.block, 0, stream, payloads)
+            self.kernel.launch(sized.grid, sized.block, 0, stream, payloads)
         except BaseException:
-            if sized.slots:
+            if memory is not None:
                 reset(memory, stream)
             raise
 
-    def current(self, stream: int) -> tuple[machine.Kernel, list[Any]]:
-        """Return the kernel for what the user's functions are by now, and the payloads of the arrays they capture."""
-        compiled, known = self.program.compiled(self.specs)
-        if not compiled.captured:
-            return compiled.kernel, []
-        return compiled.kernel, [each.payload for each in captured_arguments(known, compiled.captured, stream)]
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
 
 
 def reading_of(array: ArraySpec, counted: bool, policy: ReducePolicy) -> Reading:

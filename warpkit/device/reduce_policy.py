@@ -33,17 +33,6 @@ class ReducePolicy:
             if getattr(self, name) not in range(1, most + 1):
                 raise Refused(f"ReducePolicy: {name} must be 1 to {most}, not {getattr(self, name)!r}.")
 
-    def single_block(self, vectors: int) -> int:
-        """Return how many threads one block takes that does all of `vectors` reads; 0: it takes a grid."""
-        if vectors > self.single_loads:
-            return 0
-        wanted = max(32, min(vectors, self.single_threads))
-        return 1 << (wanted - 1).bit_length()
-
-    def blocks(self, vectors: int, resident: int) -> int:
-        """Return how many blocks a grid has for `vectors` reads; `resident`: that run at once."""
-        return max(1, min(-(-vectors // (self.threads * self.least_loads)), resident * self.waves))
-
 
 DEFAULT = ReducePolicy()
 # For (capability, bytes of an item): what was measured to be better.
