@@ -44,7 +44,12 @@ BLOCK = """
 """.split()
 # What a thread asks itself: no other lane has a part in it.
 ALONE = ["warp_lane_count", *(f"warp_lane_mask_{which}" for which in ("lt", "le", "eq", "ge", "gt")), "set_warp_size"]
-HOST = ["compute_warp_size"]
+HOST = """
+    compute_warp_size
+    launch prepare parallel_for parallel_reduce parallel_reduce_sum
+    upload download copy fill slot pinned_array synchronize
+""".split()
+CLASSES = "CommandList Commit Event Prepared Range Replay Stream".split()
 OPERATORS = "add mul minimum maximum bit_and bit_or bit_xor logical_and logical_or".split()
 FUNCTIONS = [*WARP, *BLOCK, *HOST, *OPERATORS]
 ERRORS = "Refused OutsideKernel Fault BarrierFault LaneFault BoundsFault RaceFault NoProgress".split()
@@ -55,14 +60,14 @@ def test_these_are_all_the_names():
         name for name in dir(warpkit) if not name.startswith("_") and not inspect.ismodule(getattr(warpkit, name))
     }
 
-    assert public == {*FUNCTIONS, *ERRORS}
+    assert public == {*FUNCTIONS, *CLASSES, *ERRORS}
 
 
 def test_a_star_import_gives_the_same_names():
-    assert sorted(warpkit.__all__) == sorted([*FUNCTIONS, *ERRORS])
+    assert sorted(warpkit.__all__) == sorted([*FUNCTIONS, *CLASSES, *ERRORS])
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
 def test_a_name_is_a_function_with_its_own_name_and_a_docstring(name):
     function = getattr(warpkit, name)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from ..errors import Refused
 from ..simt import machine
+from ..simt.lanes import block_index, thread_x
 from ..simt.specs import array_spec, scalar_spec
 from ..simt.steps import DOWNLOAD, ON_DEVICE, UPLOAD, CopyStep, FillStep, KernelStep, Step
 from .arrays import Argument, as_argument
@@ -180,17 +180,17 @@ def _fill(target: Any, value: Any) -> Command:
     compiled, _ = FILL.compiled(specs)
     flat = machine.array_payload(to.pointer, (to.size,), None, to.dtype, target)
     payloads = [flat, machine.scalar_payload(specs[1], item[()])]
-    return Work([KernelStep(compiled.kernel, (-(-to.size // 256), 1, 1), (256, 1, 1), 0, payloads)], target)
+    return Work([KernelStep(compiled.kernel, (-(-to.size // FILL_THREADS), 1, 1), (FILL_THREADS, 1, 1), 0, payloads)], target)
 
 
 def fill_items(target: Any, value: Any) -> None:
     """Kernel: set every item; for items of which no part of 4 bytes repeats."""
-    place = cuda.grid(1)
+    place = block_index() * FILL_THREADS + thread_x()
     if place < target.size:
         target[place] = value
 
 
-FILL = Program(fill_items)
+FILL, FILL_THREADS = Program(fill_items), 256
 
 
 def device_array(operation: str, array: Any, writes: bool = False) -> Argument:

@@ -1,6 +1,5 @@
 """Where results arrive that the caller waits for: page-locked memory, which kernels write to themselves."""
 
-import ctypes
 import threading
 import weakref
 from typing import Any
@@ -22,8 +21,7 @@ class Landing(threading.local):
         if found is None:
             nbytes = dtype.itemsize * parts
             pointer = machine.pinned(nbytes)
-            memory = (ctypes.c_ubyte * nbytes).from_address(pointer)
-            view = np.frombuffer(memoryview(memory), dtype)
+            view = machine.host_bytes(pointer, nbytes).view(dtype)
             weakref.finalize(view, machine.unpin, pointer).atexit = False
             found = self._places[dtype, parts] = machine.array_payload(pointer, (parts,), None, dtype), view
         return found

@@ -206,9 +206,8 @@ class _Pinned:
     """Page-locked bytes, freed with the last array on them."""
 
     def __init__(self, nbytes: int) -> None:
-        pointer = machine.pinned(nbytes)
-        self.__array_interface__ = {"version": 3, "shape": (nbytes,), "typestr": "|u1", "data": (pointer, False)}
-        weakref.finalize(self, machine.unpin, pointer).atexit = False
+        self.pointer = machine.pinned(nbytes)
+        weakref.finalize(self, machine.unpin, self.pointer).atexit = False
 
 
 def pinned_array(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray[Any, Any]:
@@ -223,7 +222,10 @@ def pinned_array(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.nd
     if any(extent < 0 for extent in extents):
         raise ValueError(f"pinned_array: {shape} is no shape: extents are not negative.")
     nbytes = math.prod(extents) * dtype.itemsize
-    return np.asarray(_Pinned(nbytes)).view(dtype).reshape(extents) if nbytes else np.empty(extents, dtype)
+    if not nbytes:
+        return np.empty(extents, dtype)
+    memory = _Pinned(nbytes)
+    return machine.host_bytes(memory.pointer, nbytes, memory).view(dtype).reshape(extents)
 
 
 STREAMS[Stream] = lambda stream: stream.handle

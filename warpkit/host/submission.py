@@ -4,7 +4,6 @@ A list is cut at its host calls; every part is a sequence of steps. The first ti
 steps are sent one after the other; the second time they become a graph, which from then on is updated and launched.
 """
 
-import ctypes
 import math
 import threading
 from collections import OrderedDict, deque
@@ -40,9 +39,7 @@ class PinnedBlock:
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Return the beginning of the block as an array."""
-        nbytes = dtype.itemsize * math.prod(shape)
-        memory = memoryview((ctypes.c_char * nbytes).from_address(self.address))
-        return np.frombuffer(memory, dtype).reshape(shape)
+        return machine.host_bytes(self.address, dtype.itemsize * math.prod(shape)).view(dtype).reshape(shape)
 
     def __del__(self) -> None:
         if "address" in self.__dict__:

@@ -96,6 +96,17 @@ def _only_in_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
 Grid = int | tuple[int, ...]
 
 
+class _HostMemory:
+    def __init__(self, pointer: int, nbytes: int, owner: Any) -> None:
+        self.__array_interface__ = {"version": 3, "shape": (nbytes,), "typestr": "|u1", "data": (pointer, False)}
+        self.owner = owner
+
+
+def host_bytes(pointer: int, nbytes: int, owner: Any = None) -> np.ndarray:
+    """Return `nbytes` (at least one) of host memory at an address as an array of uint8; it and its views keep `owner`."""
+    return np.asarray(_HostMemory(pointer, nbytes, owner))
+
+
 def to_device(array: np.ndarray) -> Any:
     """Return a device array with a copy of a NumPy array; done when it returns."""
     there = cuda.to_device(np.asarray(array, order="C"))
