@@ -94,17 +94,15 @@ def _first(arrays: Sequence[Any], array: Any) -> int:
     return next(place for place, known in enumerate(arrays) if known is array)
 
 
-def kernel_of(
-    what: Hashable, form: Hashable, specs: tuple[Spec, ...], calls: Calls, template: Callable[[], Any]
-) -> Loaded:
-    """Return the kernel of what a template calls: the one compiled before, or that of the template.
+def kernel_of(what: Hashable, calls: Calls, template: Callable[[], tuple[Any, tuple[Spec, ...]]]) -> Loaded:
+    """Return the kernel of a template: the one compiled before, or that of (function, specs) that `template` gives.
 
-    Args: what, form: which template, and what decides it besides the functions that it calls.
+    Args: what: which template, and what decides it besides the functions that it calls, types of arguments included.
     """
-    key = what, form, specs, machine.current_device(), *calls.keys
+    key = what, calls.keys, machine.current_device()
     found = _kernels.get(key)
     if found is None:
-        function = template()
+        function, specs = template()
         whole = identity(function)
         compiled = program.compiled(function, whole, specs, OPTIONS)
         places = [calls.place_of(whole.arrays[position]) for position in compiled.captured]
@@ -124,22 +122,16 @@ def _shown(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
-class Entered(NamedTuple):
-    """Arguments that are ready for a launch: the stream, what follows the explicit ones, what must be held."""
+def enter_with(
+    stream: Any, arguments: list[Argument], calls: Calls, which: Sequence[int]
+) -> tuple[int, list[Argument], Sequence[Argument]]:
+    """Return (the stream of a call, the captured arrays that a kernel takes, what must be held while it runs).
 
-    stream: int
-    captured: list[Argument]
-    visitors: Sequence[Argument]
-
-
-def enter_with(stream: Any, arguments: list[Argument], calls: Calls, which: Sequence[int]) -> Entered:
-    """Return the stream of a call, ordered after what made its arguments and captured arrays, and the latter.
-
-    A captured array of NumPy's is copied to the device, for each call anew.
+    The stream is ordered after what made the arguments and the arrays. One of NumPy's is copied, for each call anew.
     """
     if not which:
         handle, visitors = enter(stream, arguments)
-        return Entered(handle, [], visitors)
+        return handle, [], visitors
     arrays = [calls.arrays[place] for place in which]
     there = [None if isinstance(array, np.ndarray) else as_argument(array, "a captured array") for array in arrays]
     handle, visitors = enter(stream, arguments + [argument for argument in there if argument is not None])
@@ -147,7 +139,7 @@ def enter_with(stream: Any, arguments: list[Argument], calls: Calls, which: Sequ
         as_argument(on_device(array, handle), "a captured array") if argument is None else argument
         for argument, array in zip(there, arrays)
     ]
-    return Entered(handle, captured, visitors)
+    return handle, captured, visitors
 
 
 def rebound(body: Any, ndim: int, args: tuple[Any, ...], replaced: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """A reduction over a range, decided: dtypes, kernel, shape of the launch, arguments."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..simt.states import state_dtype
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument, as_output
 from .dtypes import as_dtype, initial, kind_of, packed, single, spec_of, type_of, widened
-from .parallel_calls import Calls, Entered, Loaded, Walked, check_function, enter_with, kernel_of, walked
+from .parallel_calls import Calls, Loaded, Walked, check_function, enter_with, kernel_of, walked
 from .parallel_reduce_kernels import ROW, THREADS, TILE, WARPS, first_value, free_kernel, ordered_kernel, write_kernel
 from .ranges import dimensions_of, num_items
 from .scratch import Scratch, reset, scratch
@@ -52,7 +53,9 @@ class Reduction(NamedTuple):
     payloads: list[Any]
     store: ArraySpec | None
     result: np.dtype[Any]
-    entered: Entered
+    stream: int
+    captured: list[Argument]
+    visitors: Sequence[Argument]
     given: list[Argument]
     target: Argument | None
 
@@ -63,7 +66,7 @@ class Reduction(NamedTuple):
 
     def step(self, memory: Scratch | None, out: Any) -> KernelStep:
         """Return the launch, given the memory for totals and the payload of the result's place."""
-        captured = [argument.payload for argument in self.entered.captured]
+        captured = [argument.payload for argument in self.captured]
         between = []
         if self.store is not None:
             between = [_no_totals(self.store) if memory is None else memory.argument.payload]
@@ -72,8 +75,7 @@ class Reduction(NamedTuple):
 
     def launch(self, out: Any) -> None:
         """Launch, with the memory for totals that the stream has."""
-        stream = self.entered.stream
-        memory = None
+        stream, memory = self.stream, None
         if self.store is not None and self.slots:
             memory = scratch("totals", self.store, self.slots, stream)
         step = self.step(memory, out)
@@ -114,7 +116,7 @@ def decided(request: Request) -> Reduction:
     items = over.walk.num_items
     shape = layout_of(items, _resident(loaded.kernel), free)
     payloads = [*over.counts(items, shape.run), *over.payloads, init, arguments.payload]
-    return Reduction(loaded.kernel, shape, payloads, store, result, entered, given, target)
+    return Reduction(loaded.kernel, shape, payloads, store, result, *entered, given, target)
 
 
 def _kernel(
@@ -123,23 +125,23 @@ def _kernel(
     """Return the kernel for a body and an operator."""
     ndim, stepped, _ = over.form
 
-    def template() -> Any:
+    def template() -> tuple[Any, tuple[Spec, ...]]:
         function = machine.as_device(body)
         if free:
-            return free_kernel(function, op, ndim, stepped, type_of(total))
-        return ordered_kernel(function, op, ndim, stepped)
+            return free_kernel(function, op, ndim, stepped, type_of(total)), specs
+        return ordered_kernel(function, op, ndim, stepped), specs
 
-    return kernel_of(("reduce", op if free else None, total), over.form, specs, calls, template)
+    return kernel_of(("reduce", op if free else None, total, over.form, specs), calls, template)
 
 
 def _nothing(request: Request, given: list[Argument], target: Argument | None) -> Reduction:
     """Decide a call over an empty range: `init` is the result."""
     total = as_dtype(request.name, request.dtype) if target is None else packed(target.dtype)
     init = _payload(total, _initial(request, total))
-    none = Calls((), ())
-    loaded = kernel_of("write", None, (spec_of(total), array_spec(total, 1)), none, write_kernel)
+    none, specs = Calls((), ()), (spec_of(total), array_spec(total, 1))
+    loaded = kernel_of(("write", specs), none, lambda: (write_kernel(), specs))
     entered = enter_with(request.stream, given, none, ())
-    return Reduction(loaded.kernel, Layout(0, 1, 32), [init], None, total, entered, given, target)
+    return Reduction(loaded.kernel, Layout(0, 1, 32), [init], None, total, *entered, given, target)
 
 
 def _initial(request: Request, total: np.dtype[Any]) -> Any:

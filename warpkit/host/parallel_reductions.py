@@ -54,11 +54,11 @@ def _run(request: Request) -> Any:
         check_function(request.name, "the body", request.body)
         return 0 if request.init is ZERO else request.init
     plan = decided(request)
-    stream = plan.entered.stream
+    stream = plan.stream
     if plan.target is not None:
         plan.launch(_line_of(plan.target))
-        if plan.entered.visitors:
-            keep(plan.entered.visitors, stream)
+        if plan.visitors:
+            keep(plan.visitors, stream)
         return None
     if stream and machine.is_capturing(stream):
         raise Refused(f"{request.name}: a result on the host has to be waited for, which no graph can: pass out=.")
@@ -87,7 +87,7 @@ def _line_of(target: Argument) -> Any:
 def _planned(request: Request) -> Prepared:
     """Return a call as a `Prepared`; without `out` its result is a new device array of one element."""
     plan = decided(request)
-    result, target, stream = request.out, plan.target, plan.entered.stream
+    result, target, stream = request.out, plan.target, plan.stream
     if target is None:
         result = machine.device_array((1,), plan.result, stream)
         target = as_output(result, "out")
@@ -100,7 +100,7 @@ def _planned(request: Request) -> Prepared:
         given = rebound(request.body, len(dimensions_of(request.range)), request.args, others)
         return _planned(request._replace(args=given, out=place, stream=stream))
 
-    kept = request.args, result, plan.given, plan.entered.captured, memory
+    kept = request.args, result, plan.given, plan.captured, memory
     return Prepared([plan.step(memory, _line_of(target))], stream, kept, again, result)
 
 
