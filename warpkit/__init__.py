@@ -1,14 +1,22 @@
 """warpkit: warp, block and device-wide collectives for numba.cuda, in pure Python."""
 
+import gc as _gc
+
 from . import _versions
 
 _versions.check()
 
-from .block import *  # noqa: F403
-from .errors import *  # noqa: F403
-from .host import *  # noqa: F403
-from .ops import *  # noqa: F403
-from .warp import *  # noqa: F403
+_collects = _gc.isenabled()
+_gc.disable()  # importing makes no garbage, and each full collection on the way would walk all of Numba: 0.1 s
+try:
+    from .block import *  # noqa: F403
+    from .errors import *  # noqa: F403
+    from .host import *  # noqa: F403
+    from .ops import *  # noqa: F403
+    from .warp import *  # noqa: F403
+finally:
+    if _collects:
+        _gc.enable()
 
 __version__ = _versions.__version__
 __all__ = sorted(name for name, value in globals().items() if callable(value) and not name.startswith("_"))
