@@ -35,17 +35,17 @@ def image_of(kernel, *specs, options=None, cc=CC):
     return compiler.compile_image(kernel, specs, options, cc=cc)
 
 
-def compiled(kernel, *specs, options=None):
+def compiled(kernel, *specs, options=None, cc=CC):
     """Return the image and the PTX that it was assembled from."""
     seen = []
 
     def linked(library, capability, options):
-        seen.append("\n".join(library.get_asm_strs(cc=(*capability, "a"))))
+        seen.append("\n".join(library.get_asm_strs(cc=(*capability, "a" if capability >= (9, 0) else ""))))
         return original(library, capability, options)
 
     original = compiler._linked
     with mock.patch.object(compiler, "_linked", linked):
-        image = image_of(kernel, *specs, options=options)
+        image = image_of(kernel, *specs, options=options, cc=cc)
     return image, seen[0]
 
 
@@ -562,6 +562,28 @@ def test_code_for_another_capability_than_this_hosts():
     old = compiler.compile_image(setting(1), [F32], cc=(8, 0))
     assert old.compute_capability == (8, 0)
     assert old.code[:4] == b"\x7fELF"
+
+
+def test_a_called_function_is_compiled_for_each_capability():
+    """Reductions of integers are one instruction from 8.0 on."""
+
+    def helper(x):
+        return warpkit.warp_active_sum(x, mask=0xFFFFFFFF)
+
+    def kernel(x):
+        x[0] = helper(x[1])
+
+    assert ["redux.sync" in compiled(kernel, I32, cc=cc)[1] for cc in ((7, 5), (9, 0), (7, 5))] == [False, True, False]
+
+
+def test_a_decorated_function_keeps_its_own_arithmetic_and_a_plain_one_has_the_kernels():
+    exact, fast = cuda.jit(device=True)(lambda x: x / 3), cuda.jit(device=True, fastmath=True)(lambda x: x / 5)
+    for helper, option, expected in (
+        (exact, False, False), (exact, True, False), (fast, False, True), (lambda x: x / 7, True, True),
+    ):  # fmt: skip
+        with mock.patch.object(functions, "build", wraps=functions.build) as build:
+            image_of(through(helper), F32, options=Options(fastmath=option))
+        assert build.call_args.args[3]["fastmath"] is expected
 
 
 def test_numbas_own_question_for_the_device_is_answered_only_meanwhile():
