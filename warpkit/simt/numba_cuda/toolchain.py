@@ -1,7 +1,6 @@
 """Which compiler this is: part of the name under which compiled kernels are kept."""
 
 import contextlib
-import functools
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +15,6 @@ from numba.cuda.core import config
 _WHEELS = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvcc-cu12", "nvidia-nvjitlink-cu12")
 
 
-@functools.cache
 def toolchain() -> str | None:
     """Return text that names the versions of all that compiles: the same text, the same code; never None here."""
     from ..debug import DEBUG  # which imports the machine, and so this file
