@@ -17,7 +17,7 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
-HOST = {"launch": "launch"}
+HOST = {"launch": "launch", "first-call": "first_call"}
 SUITES = {"warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK}
 GROUPS = {"block": tuple(BLOCK)}
 GPU_SUITES = {"warp", "claims", *BLOCK, *HOST}
