@@ -42,7 +42,7 @@ PEER = """
 CALLS = {
     "device.sum": (
         "device.sum(x, out=out)",
-        "compute.reduce_into(x, out, OpKind.PLUS, x.size, np.zeros(1, np.float32))",
+        "compute.reduce_into(d_in=x, d_out=out, num_items=x.size, op=OpKind.PLUS, h_init=np.zeros(1, np.float32))",
     ),
 }
 
