@@ -1,0 +1,116 @@
+// Peer of bench/device_reduce.py: cub::DeviceReduce with the same types of items and totals, its temporary storage
+// allocated before. Large sizes: one call that waits on the stream behind another one. Small sizes: a graph of 100 calls.
+#include <cub/cub.cuh>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "check.cuh"
+
+constexpr int repeats = 30;
+constexpr int calls_in_graph = 100;
+
+template <typename Total>
+struct Add {
+  __host__ __device__ Total operator()(Total earlier, Total later) const { return earlier + later; }
+};
+
+template <typename Total>
+struct Largest {
+  __host__ __device__ Total operator()(Total earlier, Total later) const { return earlier < later ? later : earlier; }
+};
+
+// Small numbers that differ, so that no value is special; every sum of theirs is exact.
+template <typename Item>
+__global__ void number(Item* items, size_t n) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
+    items[i] = Item(static_cast<float>((i * 2654435761u >> 7) & 3));
+  }
+}
+
+float median(std::vector<float> taken) {
+  std::sort(taken.begin(), taken.end());
+  return taken[taken.size() / 2];
+}
+
+template <typename Call>
+float queued(Call call, cudaStream_t stream) {
+  cudaEvent_t begin, end;
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  std::vector<float> taken;
+  for (int i = -2; i < repeats; ++i) {  // two to warm up
+    float milliseconds;
+    call(stream);
+    call(stream);
+    CHECK(cudaEventRecord(begin, stream));
+    call(stream);
+    CHECK(cudaEventRecord(end, stream));
+    CHECK(cudaEventSynchronize(end));
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    if (i >= 0) taken.push_back(1000 * milliseconds);
+  }
+  CHECK(cudaEventDestroy(begin));
+  CHECK(cudaEventDestroy(end));
+  return median(taken);
+}
+
+template <typename Call>
+float in_graph(Call call, cudaStream_t stream) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  for (int i = 0; i < calls_in_graph; ++i) call(stream);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&ready, graph, 0));
+  float taken = queued([&](cudaStream_t on) { CHECK(cudaGraphLaunch(ready, on)); }, stream) / calls_in_graph;
+  CHECK(cudaGraphExecDestroy(ready));
+  CHECK(cudaGraphDestroy(graph));
+  return taken;
+}
+
+// Print the time of reducing n items for every n of `exponents` (of 2).
+template <typename Item, typename Total, typename Operator>
+void measure(const char* what, Total init, Operator op, const std::vector<int>& exponents, int most) {
+  Item* items;
+  Total* out;
+  cudaStream_t stream;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CHECK(cudaMalloc(&items, sizeof(Item) << most));
+  CHECK(cudaMalloc(&out, sizeof(Total)));
+  number<<<4096, 256, 0, stream>>>(items, size_t(1) << most);
+  for (int exponent : exponents) {
+    if (exponent > most) continue;
+    int64_t n = int64_t(1) << exponent;
+    size_t bytes = 0;
+    void* memory;
+    CHECK(cub::DeviceReduce::Reduce(nullptr, bytes, items, out, n, op, init, stream));
+    CHECK(cudaMalloc(&memory, bytes));
+    auto call = [&](cudaStream_t on) { CHECK(cub::DeviceReduce::Reduce(memory, bytes, items, out, n, op, init, on)); };
+    call(stream);
+    CHECK(cudaStreamSynchronize(stream));
+    std::printf("%s 2^%d\t%.3f\n", what, exponent, n < (1 << 24) ? in_graph(call, stream) : queued(call, stream));
+    std::fflush(stdout);
+    CHECK(cudaFree(memory));
+  }
+  CHECK(cudaFree(items));
+  CHECK(cudaFree(out));
+  CHECK(cudaStreamDestroy(stream));
+}
+
+int main(int count, char** arguments) {
+  std::vector<int> exponents;
+  for (int i = 1; i < count; ++i) exponents.push_back(std::atoi(arguments[i]));
+  measure<float, float>("sum float32", 0.0f, Add<float>{}, exponents, 31);
+  measure<int32_t, int64_t>("sum int32", int64_t(0), Add<int64_t>{}, exponents, 30);
+  measure<double, double>("sum float64", 0.0, Add<double>{}, exponents, 30);
+  measure<__half, float>("sum float16", 0.0f, Add<float>{}, exponents, 30);
+  measure<uint8_t, uint64_t>("sum uint8", uint64_t(0), Add<uint64_t>{}, exponents, 30);
+  measure<float, float>("max float32", -INFINITY, Largest<float>{}, exponents, 30);
+  return 0;
+}
