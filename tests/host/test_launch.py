@@ -1,25 +1,20 @@
 """launch and prepare: users' own kernels, at a raw launch's cost, on any stream."""
 
 import gc
-import os
-import subprocess
-import sys
-import textwrap
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.processes import run_apart
 from warpkit.errors import Refused
 from warpkit.host import program
 from warpkit.host.arrays import as_argument
 from warpkit.host.launch import program_of
 from warpkit.simt import machine
 
-ROOT = Path(__file__).parents[2]
 FACTOR = 3
 
 
@@ -257,17 +252,6 @@ def test_eight_threads_begin_at_once():
     for x, y, factor in kernels:
         np.testing.assert_array_equal(y.copy_to_host(), (np.arange(64) * 3).astype(y.dtype))
         del x, factor
-
-
-def run_apart(code, folder, **variables):
-    """Run a program of its own; return what it printed."""
-    source = folder / "program.py"
-    source.write_text(textwrap.dedent(code), encoding="utf-8")
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = os.environ | {"PYTHONPATH": paths, "WARPKIT_CACHE_DIR": str(folder / "cache")} | variables
-    done = subprocess.run([sys.executable, str(source)], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.gpu
