@@ -18,13 +18,21 @@ BLOCK = {
     "queue": "block_queue",
 }
 HOST = {"launch": "launch", "first-call": "first_call"}
-SUITES = {"warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK}
-GROUPS = {"block": tuple(BLOCK)}
-GPU_SUITES = {"warp", "claims", *BLOCK, *HOST}
-APART = set(BLOCK)
+REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
+TUNING = {"reduce-policies": "device_reduce_policies"}
+"""Suites that policies are chosen from, only run by name."""
+SUITES = {
+    "warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK, **REDUCE,
+    **TUNING,
+}  # fmt: skip
+GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
+GPU_SUITES = {"warp", "claims", *BLOCK, *HOST, *REDUCE, *TUNING}
+APART = {*BLOCK, *REDUCE, *TUNING}
 """Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
 PATIENCE = 150
 """Seconds after which such a process is given up."""
+LONGER = {"reduce-device": 450, "reduce-policies": 550}
+"""The same for suites that build large peers, or measure much."""
 
 
 def _gpu_missing():
@@ -39,13 +47,14 @@ def _gpu_missing():
 
 
 def _run_apart(name):
+    patience = LONGER.get(name, PATIENCE)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.json")
         command = [sys.executable, "-m", __package__, name, "--here", "--json", path]
         try:
-            status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, timeout=PATIENCE).returncode
+            status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, timeout=patience).returncode
         except subprocess.TimeoutExpired:
-            raise RuntimeError(f"given up after {PATIENCE} s") from None
+            raise RuntimeError(f"given up after {patience} s") from None
         if not os.path.exists(path):
             raise RuntimeError(f"its process ended with status {status} and left no record")
         with open(path, encoding="utf-8") as record:
@@ -79,7 +88,7 @@ def main(arguments=None):
         parser.error(f"there is no suite {unknown[0]!r}; there are {names}")
     known, reports, failed = harness.environment(), [], False
     print(harness.headline(known), flush=True)
-    for name in asked or SUITES:
+    for name in asked or [name for name in SUITES if name not in TUNING]:
         print(f"{name} …", file=sys.stderr, flush=True)
         try:
             report = _run(name, options.here)

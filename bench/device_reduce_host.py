@@ -1,15 +1,10 @@
-"""Reductions of device arrays: what a call costs the host, and the first call of a process.
+"""Reductions of device arrays: what a call costs the host. The first call of a process: see first_call.py.
 
 Goals: one-shot with `out=` no dearer than `torch.sum(x, dim=0, out=o)` in the same process; prepared at most 1.3 × a
-raw launch; the first call of a process at most half of cuda.compute's, and at most 0.3 s where the kernel is on disk.
+raw launch.
 """
 
 import importlib
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 from numba import cuda
@@ -22,54 +17,6 @@ from .launch import raw_launch
 from .timing import host_time
 
 ITEMS = 1 << 10
-FIRST = """
-import sys, time
-import numpy as np
-from numba import cuda
-{imports}
-x, o = cuda.to_device(np.ones(1 << 20, np.float32)), cuda.device_array(1, np.float32)
-cuda.synchronize()
-begin = time.perf_counter()
-{call}
-cuda.synchronize()
-print(time.perf_counter() - begin)
-"""
-OURS = FIRST.format(imports="from warpkit import device", call="device.sum(x, out=o)")
-COMPUTE = FIRST.format(
-    imports="import cuda.compute as compute",
-    call="compute.reduce_into(d_in=x, d_out=o, op=compute.OpKind.PLUS, num_items=x.size, h_init=np.zeros(1, 'f4'))",
-)
-
-
-def first_call(code, folder):
-    """Return the seconds of the first call of a new process whose caches are in `folder`."""
-    variables = {"WARPKIT_CACHE_DIR": folder, "CUDA_CACHE_PATH": folder, "XDG_CACHE_HOME": folder}
-    found = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True, check=False
-    )
-    if found.returncode:
-        raise RuntimeError(found.stderr.strip().splitlines()[-1])
-    return float(found.stdout.split()[-1])
-
-
-def first_calls(report):
-    """Measure first calls, cold and from disk."""
-    cold, disk, peers = [], [], []
-    for _ in range(3):
-        with tempfile.TemporaryDirectory() as folder:
-            cold.append(first_call(OURS, folder))
-            disk.append(first_call(OURS, folder))
-    try:
-        for _ in range(3):
-            with tempfile.TemporaryDirectory() as folder:
-                peers.append(first_call(COMPUTE, folder))
-    except RuntimeError as error:
-        report.notes.append(f"cuda.compute: {error}")
-    peer = statistics.median(peers) if peers else None
-    report.rows += [
-        Row("first call, cold; peer: cuda.compute", statistics.median(cold), peer, unit="s", goal=0.5),
-        Row("first call, kernel on disk", statistics.median(disk), unit="s", limit=0.3),
-    ]
 
 
 def calls(report, name, x, out, raw, peer):
@@ -112,7 +59,6 @@ def run(report):
         calls(report, name, array, target, raw, peer)
     large_calls(report, cuda.to_device(np.ones(1 << 17, np.float32)), out)
     compute_calls(report, x, out)
-    first_calls(report)
     report.notes.append(f"{ITEMS} float32, one block, but where a grid is said: 2^17 items")
 
 
