@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 
-from warpkit.host import parallel, parallel_calls, parallel_reductions, program
+from warpkit.host import parallel, parallel_calls, parallel_reduce_plan, parallel_reductions, program
 from warpkit.simt import machine
 from warpkit.simt.specs import Properties
 
@@ -88,5 +88,9 @@ def dry():
         stack.enter_context(mock.patch.object(compiler, "_linked", noting))
         stack.enter_context(mock.patch.object(program, "_compiled", type(program._compiled)()))
         stack.enter_context(mock.patch.object(parallel_calls, "_kernels", {}))
+        stack.enter_context(mock.patch.object(parallel_reduce_plan, "_plans", {}))
+        for cache in (parallel._loop, parallel._plain_loop):  # they know this device
+            cache.cache_clear()
+            stack.callback(cache.cache_clear)
         stack.enter_context(mock.patch.dict("os.environ", {"WARPKIT_CACHE": "0"}))
         yield launches

@@ -63,7 +63,7 @@ def first_value(body: Callable[..., Any], ndim: int, stepped: bool) -> Callable[
 def write_kernel() -> Callable[..., None]:
     """Return the kernel that writes the result of no items."""
 
-    def write(init, out):
+    def write(init, args, out):
         if thread_x() == 0:
             out[0] = cast_like(hold(out[0]), init)
 

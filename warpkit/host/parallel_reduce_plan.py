@@ -1,7 +1,7 @@
-"""A reduction over a range, decided: dtypes, kernel, shape of the launch, arguments."""
+"""A reduction over a range, planned: dtypes, kernel, shape of the launch. What a repeated call looks up."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,186 +10,157 @@ from ..block.states import HEAD
 from ..errors import Refused
 from ..simt import machine, ops
 from ..simt.rules import check_operand
-from ..simt.specs import ArraySpec, Spec, array_spec
+from ..simt.specs import ArraySpec, Spec, array_spec, tuple_spec
 from ..simt.states import state_dtype
-from ..simt.steps import KernelStep
-from .arrays import Argument, as_argument, as_output
+from .arrays import Argument
 from .dtypes import as_dtype, initial, kind_of, packed, single, spec_of, type_of, widened
-from .parallel_calls import Calls, Loaded, Walked, check_function, enter_with, kernel_of, walked
+from .parallel_calls import Calls, Loaded, Walked, kernel_of, walked
 from .parallel_reduce_kernels import ROW, THREADS, TILE, WARPS, first_value, free_kernel, ordered_kernel, write_kernel
-from .ranges import dimensions_of, num_items
-from .scratch import Scratch, reset, scratch
+from .ranges import Dimensions, num_items
 
-MOST_DTYPES = 1024
-_dtypes: dict[Any, np.dtype[Any]] = {}
-
-
+MOST_PLANS = 1024
 ZERO: Any = object()  # the `init` of sums: 0 in any dtype
+_plans: "dict[Hashable, Plan]" = {}
 
 
-class Request(NamedTuple):
-    """A call as the user wrote it."""
+class Meaning(NamedTuple):
+    """What a user asked for, apart from range, body and arrays. op: a built-in operator, or the user's function."""
 
     name: str
-    range: Any
-    body: Any
-    args: tuple[Any, ...]
     op: Any
     init: Any
-    out: Any
     dtype: Any
-    stream: Any
-
-
-class Reduction(NamedTuple):
-    """A call with everything decided but two places of memory: where the blocks' totals go, and the result.
-
-    payloads: of the arguments before these two.  store: spec of the totals; None for a kernel that takes none.  given:
-    the arguments that a launch works on.  target: the one for `out`.
-    """
-
-    kernel: machine.Kernel
-    shape: "Layout"
-    payloads: list[Any]
-    store: ArraySpec | None
-    result: np.dtype[Any]
-    stream: int
-    captured: list[Argument]
-    visitors: Sequence[Argument]
-    given: list[Argument]
-    target: Argument | None
 
     @property
-    def slots(self) -> int:
-        """How many elements of memory for totals it takes; 0 for a single block."""
-        return self.shape.blocks + HEAD if self.shape.blocks > 1 else 0
-
-    def step(self, memory: Scratch | None, out: Any) -> KernelStep:
-        """Return the launch, given the memory for totals and the payload of the result's place."""
-        captured = [argument.payload for argument in self.captured]
-        between = []
-        if self.store is not None:
-            between = [_no_totals(self.store) if memory is None else memory.argument.payload]
-        payloads = [*self.payloads, *between, out, *captured]
-        return KernelStep(self.kernel, (self.shape.blocks, 1, 1), (self.shape.threads, 1, 1), 0, payloads)
-
-    def launch(self, out: Any) -> None:
-        """Launch, with the memory for totals that the stream has."""
-        stream, memory = self.stream, None
-        if self.store is not None and self.slots:
-            memory = scratch("totals", self.store, self.slots, stream)
-        step = self.step(memory, out)
-        try:
-            step.kernel.launch(step.grid, step.block, 0, stream, step.payloads)
-        except BaseException:
-            if memory is not None:
-                reset(memory, stream)
-            raise
+    def free(self) -> bool:
+        """Whether the operands may change places."""
+        return ops.known(self.op) is not None
 
 
-@functools.cache
-def _no_totals(spec: ArraySpec) -> Any:
-    return machine.array_payload(0, (0,), None, spec.dtype)
+class Plan(NamedTuple):
+    """A reduction of one range, with arguments of one kind.
+
+    before: payloads of the arguments before the body's.  store: spec of the blocks' totals; None for the kernel that
+    writes the result of no items, which takes none.  slots: how many totals; 0 for a single block.
+    """
+
+    loaded: Loaded
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    before: list[Any]
+    store: ArraySpec | None
+    slots: int
+    result: np.dtype[Any]
 
 
-def decided(request: Request) -> Reduction:
-    """Decide a call, compiling what it needs; nothing is launched."""
-    name, dimensions = request.name, dimensions_of(request.range)
-    check_function(name, "the body", request.body)
-    op = _operator(name, request.op)
-    arguments = as_argument(request.args, f"{name}: args")
-    target = None if request.out is None else _target(name, request.out)
-    given = [arguments] if target is None else [arguments, target]
+def plan_of(
+    meaning: Meaning, dimensions: Dimensions, body: Any, calls: Calls, arguments: Sequence[Argument], to: Any
+) -> Plan:
+    """Return the plan of a call, made before or now. to: dtype of `out`; None without.
+
+    Errors: Refused for what does not go together.
+    """
+    specs = tuple([argument.spec for argument in arguments])
+    op = meaning.op if meaning.free else None  # a function of the user's is among the calls
+    key = (
+        meaning.name,
+        op,
+        _typed(meaning.init),
+        meaning.dtype,
+        dimensions,
+        calls.keys,
+        specs,
+        to,
+        machine.current_device(),
+    )
+    try:
+        found = _plans.get(key)
+    except TypeError:  # an init or a dtype that has no hash
+        return _new_plan(meaning, dimensions, body, calls, arguments, to)
+    if found is None:
+        found = _new_plan(meaning, dimensions, body, calls, arguments, to)
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[key] = found
+    return found
+
+
+def _typed(value: Any) -> Hashable:
+    """Return a key for an `init`: 1, 1.0 and True are different ones."""
+    return tuple(map(_typed, value)) if isinstance(value, tuple) else (type(value), value)
+
+
+def _new_plan(
+    meaning: Meaning, dimensions: Dimensions, body: Any, calls: Calls, arguments: Sequence[Argument], to: Any
+) -> Plan:
     if not num_items(dimensions):
-        return _nothing(request, given, target)
-    over, free = walked(dimensions), ops.known(op) is not None
-    calls = Calls.of(request.body) if free else Calls.of(request.body, op)
-    total = _total(request, over, calls, arguments, target, op)
-    result = total if target is None else target.dtype
-    init = _payload(total, _initial(request, total))
-    store = array_spec(state_dtype(total), 1)
-    specs = (
-        over.counter, over.counter, *over.specs, spec_of(total), arguments.spec, store, array_spec(result, 1)
-    )  # fmt: skip
-    loaded = _kernel(request.body, op if free else machine.as_device(op), free, over, calls, total, specs)
-    entered = enter_with(request.stream, given, calls, loaded.captured)
-    items = over.walk.num_items
-    shape = layout_of(items, _resident(loaded.kernel), free)
-    payloads = [*over.counts(items, shape.run), *over.payloads, init, arguments.payload]
-    return Reduction(loaded.kernel, shape, payloads, store, result, *entered, given, target)
+        return _nothing(meaning, to)
+    over = walked(dimensions)
+    total = _total(meaning, over, body, arguments, to)
+    init = _payload(total, _initial(meaning, total))
+    store, result = array_spec(state_dtype(total), 1), total if to is None else to
+    given = tuple_spec(tuple(argument.spec for argument in arguments))
+    specs = (over.counter, over.counter, *over.specs, spec_of(total), given, store, array_spec(result, 1))
+    loaded = _kernel(meaning, over, body, calls, total, specs)
+    shape = layout_of(over.walk.num_items, _resident(loaded.kernel), meaning.free)
+    before = [*over.counts(over.walk.num_items, shape.run), *over.payloads, init]
+    slots = shape.blocks + HEAD if shape.blocks > 1 else 0
+    return Plan(loaded, (shape.blocks, 1, 1), (shape.threads, 1, 1), before, store, slots, result)
+
+
+def _nothing(meaning: Meaning, to: Any) -> Plan:
+    """Return the plan for an empty range: `init` is the result."""
+    total = as_dtype(meaning.name, meaning.dtype) if to is None else packed(to)
+    specs = (spec_of(total), tuple_spec(()), array_spec(total, 1))
+    loaded = kernel_of(("write", specs), Calls((), ()), lambda: (write_kernel(), specs))
+    return Plan(loaded, (1, 1, 1), (32, 1, 1), [_payload(total, _initial(meaning, total))], None, 0, total)
 
 
 def _kernel(
-    body: Any, op: Any, free: bool, over: Walked, calls: Calls, total: np.dtype[Any], specs: tuple[Spec, ...]
+    meaning: Meaning, over: Walked, body: Any, calls: Calls, total: np.dtype[Any], specs: tuple[Spec, ...]
 ) -> Loaded:
     """Return the kernel for a body and an operator."""
     ndim, stepped, _ = over.form
 
     def template() -> tuple[Any, tuple[Spec, ...]]:
         function = machine.as_device(body)
-        if free:
-            return free_kernel(function, op, ndim, stepped, type_of(total)), specs
-        return ordered_kernel(function, op, ndim, stepped), specs
+        if meaning.free:
+            return free_kernel(function, meaning.op, ndim, stepped, type_of(total)), specs
+        return ordered_kernel(function, machine.as_device(meaning.op), ndim, stepped), specs
 
-    return kernel_of(("reduce", op if free else None, total, over.form, specs), calls, template)
-
-
-def _nothing(request: Request, given: list[Argument], target: Argument | None) -> Reduction:
-    """Decide a call over an empty range: `init` is the result."""
-    total = as_dtype(request.name, request.dtype) if target is None else packed(target.dtype)
-    init = _payload(total, _initial(request, total))
-    none, specs = Calls((), ()), (spec_of(total), array_spec(total, 1))
-    loaded = kernel_of(("write", specs), none, lambda: (write_kernel(), specs))
-    entered = enter_with(request.stream, given, none, ())
-    return Reduction(loaded.kernel, Layout(0, 1, 32), [init], None, total, *entered, given, target)
+    what = "reduce", meaning.op if meaning.free else None, total, over.form, specs
+    return kernel_of(what, calls, template)
 
 
-def _initial(request: Request, total: np.dtype[Any]) -> Any:
-    """Return the value that comes first."""
-    return initial(request.name, np.zeros((), total)[()] if request.init is ZERO else request.init, total)
-
-
-def _operator(name: str, op: Any) -> Any:
-    """Return the built-in operator that `op` stands for, else the function itself."""
-    known = ops.known(op)
-    if known is None:
-        check_function(name, "op", op)
-    if isinstance(op, np.ufunc) and known is None:
-        raise Refused(f"{name}: the ufunc {op.__name__} is not known on the GPU: pass a function that does the same.")
-    return op if known is None else known
-
-
-def _target(name: str, out: Any) -> Argument:
-    """Return the argument for `out`; refuse what does not have one element."""
-    target = as_output(out, f"{name}: out")
-    if target.size != 1:
-        raise ValueError(f"{name}: out must have one element, not shape {target.shape}.")
-    return target
-
-
-def _total(
-    request: Request, over: Walked, calls: Calls, arguments: Argument, target: Argument | None, op: Any
-) -> np.dtype[Any]:
+def _total(meaning: Meaning, over: Walked, body: Any, arguments: Sequence[Argument], to: Any) -> np.dtype[Any]:
     """Return the dtype in which the values are combined."""
-    if request.dtype is not None:
-        total = as_dtype(request.name, request.dtype)
-    elif target is not None:
-        total = single(packed(target.dtype))
+    if meaning.dtype is not None:
+        total = as_dtype(meaning.name, meaning.dtype)
+    elif to is not None:
+        total = single(packed(to))
     else:
-        key = over.form, over.counter, over.specs, arguments.spec, calls.keys
-        found = _dtypes.get(key)
-        if found is None:
-            ndim, stepped, _ = over.form
-            specs = (over.counter, *over.specs, arguments.spec)
-            payloads = [*over.counts(over.walk.num_items), *over.payloads, arguments.payload]
-            function = first_value(machine.as_device(request.body), ndim, stepped)
-            if len(_dtypes) >= MOST_DTYPES:
-                _dtypes.clear()
-            found = _dtypes[key] = packed(machine.returned_by(function, specs, payloads))
-        total = widened(found) if op in (ops.add, ops.mul) else found
-    if ops.known(op) is not None:
-        check_operand(op, kind_of(total), request.name)
+        ndim, stepped, _ = over.form
+        specs = (over.counter, *over.specs, tuple_spec(tuple(argument.spec for argument in arguments)))
+        given = machine.tuple_payload([argument.payload for argument in arguments])
+        payloads = [*over.counts(over.walk.num_items), *over.payloads, given]
+        total = packed(machine.returned_by(first_value(machine.as_device(body), ndim, stepped), specs, payloads))
+        if meaning.op in (ops.add, ops.mul):
+            total = widened(total)
+    if meaning.free:
+        check_operand(meaning.op, kind_of(total), meaning.name)
     return total
+
+
+def _initial(meaning: Meaning, total: np.dtype[Any]) -> Any:
+    """Return the value that comes first."""
+    return initial(meaning.name, np.zeros((), total)[()] if meaning.init is ZERO else meaning.init, total)
+
+
+def _payload(dtype: np.dtype[Any], value: Any) -> Any:
+    """Return the payload of a value of `initial`."""
+    if not dtype.names:
+        return machine.scalar_payload(spec_of(dtype), value)  # type: ignore[arg-type]
+    return machine.tuple_payload([_payload(dtype[name], part) for name, part in zip(dtype.names, value)])
 
 
 @functools.lru_cache(1024)
@@ -206,7 +177,6 @@ class Layout(NamedTuple):
     threads: int
 
 
-@functools.lru_cache(512)
 def layout_of(items: int, resident: int, free: bool) -> Layout:
     """Return the shape of a launch: no more blocks than are resident, with even shares, or a single one."""
     runs, least, most = (1, THREADS, TILE) if free else (WARPS, ROW, ROW)
@@ -219,8 +189,9 @@ def layout_of(items: int, resident: int, free: bool) -> Layout:
     return Layout(run, -(-items // (run * runs)), THREADS)
 
 
-def _payload(dtype: np.dtype[Any], value: Any) -> Any:
-    """Return the payload of a value of `initial`."""
-    if not dtype.names:
-        return machine.scalar_payload(spec_of(dtype), value)  # type: ignore[arg-type]
-    return machine.tuple_payload([_payload(dtype[name], part) for name, part in zip(dtype.names, value)])
+def operator_of(name: str, op: Any) -> Any:
+    """Return the built-in operator that `op` stands for, else the function itself; refuse other ufuncs."""
+    known = ops.known(op)
+    if known is None and isinstance(op, np.ufunc):
+        raise Refused(f"{name}: the ufunc {op.__name__} is not known on the GPU: pass a function that does the same.")
+    return op if known is None else known

@@ -1,17 +1,19 @@
 """`parallel_reduce`: combine what a function gives for every index of a range, in one launch."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import Refused
 from ..simt import machine, ops
-from .arrays import Argument, as_output
+from ..simt.specs import ArraySpec
+from ..simt.steps import KernelStep
+from .arrays import Argument, as_argument, as_output
 from .launch import Prepared, same_spec
-from .parallel_calls import check_function, rebound
-from .parallel_reduce_plan import ZERO, Request, decided
+from .parallel_calls import Calls, check_function, enter_with, rebound
+from .parallel_reduce_plan import ZERO, Meaning, Plan, operator_of, plan_of
 from .ranges import dimensions_of, num_items
 from .results import landing
-from .scratch import own_scratch
+from .scratch import Scratch, own_scratch, reset, scratch
 from .streams import keep
 
 
@@ -20,6 +22,7 @@ def parallel_reduce_sum(
 ) -> Any:
     """Add up `body(i, …, *args)` over every index of a range, on the GPU, in one launch.
 
+    Called by: host code, from any thread.
     Args: range, body, args, stream: as for `parallel_for`; the body returns a number or a tuple of numbers.
     out: a device array of one element, which the sum overwrites; nothing waits then, nothing is allocated in steady
     state, and the call may be captured into a graph.  dtype: what the sum is formed in; None: that of `out`, else the
@@ -29,7 +32,7 @@ def parallel_reduce_sum(
     Errors: as for `parallel_for`; Refused for a body that returns no number, or one that does not go into `dtype`.
     Example: `parallel_reduce_sum(range(3, 10, 2), lambda i: i)` -> 24
     """
-    return _run(Request("parallel_reduce_sum", range, body, args, ops.add, ZERO, out, dtype, stream))
+    return _run(Meaning("parallel_reduce_sum", ops.add, ZERO, dtype), range, body, args, out, stream)
 
 
 def parallel_reduce(
@@ -37,6 +40,7 @@ def parallel_reduce(
 ) -> Any:
     """Combine `init` and `body(i, …, *args)` for every index of a range by `op`, on the GPU, in one launch.
 
+    Called by: host code, from any thread.
     Args: as of `parallel_reduce_sum`.  op: an operator of warpkit's or what stands for it (`min`, `operator.mul`,
     `numpy.maximum`, …), or any associative function of (earlier, later), called in the order of the range on items that
     exist; it need not be commutative.  init: comes before the first item, once; it decides no dtype.
@@ -45,29 +49,81 @@ def parallel_reduce(
     that does not go into it.
     Example: `parallel_reduce(x.size, lambda i: x[i], max, -math.inf)`
     """
-    return _run(Request("parallel_reduce", range, body, args, op, init, out, dtype, stream))
+    return _run(_meaning(op, init, dtype), range, body, args, out, stream)
 
 
-def _run(request: Request) -> Any:
+def _meaning(op: Any, init: Any, dtype: Any) -> Meaning:
+    known = operator_of("parallel_reduce", op)
+    check_function("parallel_reduce", "op", known)
+    return Meaning("parallel_reduce", known, init, dtype)
+
+
+class _Call(NamedTuple):
+    """A call that is ready, but for the memory of the blocks' totals and the result's place.
+
+    given: the body's arguments and the one for `out`.  target: that one; None without.
+    """
+
+    plan: Plan
+    given: list[Argument]
+    target: Argument | None
+    stream: int
+    captured: list[Argument]
+    visitors: Sequence[Argument]
+
+    def payloads(self, memory: Scratch | None, out: Any) -> list[Any]:
+        """Return the arguments of the launch."""
+        plan, given = self.plan, self.given if self.target is None else self.given[:-1]
+        payloads = [*plan.before, machine.tuple_payload([argument.payload for argument in given])]
+        if plan.store is not None:
+            payloads.append(_no_totals(plan.store) if memory is None else memory.argument.payload)
+        return [*payloads, out, *[argument.payload for argument in self.captured]]
+
+    def launch(self, out: Any) -> None:
+        """Launch, with the memory for totals that the stream has."""
+        plan, memory = self.plan, None
+        if plan.slots and plan.store is not None:
+            memory = scratch("totals", plan.store, plan.slots, self.stream)
+        try:
+            plan.loaded.kernel.launch(plan.grid, plan.block, 0, self.stream, self.payloads(memory, out))
+        except BaseException:
+            if memory is not None:
+                reset(memory, self.stream)
+            raise
+
+
+def _ready(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: Any, stream: Any) -> _Call:
+    """Read a call and plan it, compiling what it needs; nothing is launched."""
+    dimensions = dimensions_of(range)
+    check_function(meaning.name, "the body", body)
+    given = [as_argument(arg, place) for place, arg in enumerate(args)]
+    calls = Calls.of(body) if meaning.free else Calls.of(body, meaning.op)
+    target = None if out is None else _target(meaning.name, out)
+    plan = plan_of(meaning, dimensions, body, calls, given, None if target is None else target.dtype)
+    if target is not None:
+        given.append(target)
+    return _Call(plan, given, target, *enter_with(stream, given, calls, plan.loaded.captured))
+
+
+def _run(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
     """Do what was asked; return the result, or None where it goes to `out`."""
-    if request.out is None and request.dtype is None and not num_items(dimensions_of(request.range)):
-        check_function(request.name, "the body", request.body)
-        return 0 if request.init is ZERO else request.init
-    plan = decided(request)
-    stream = plan.stream
-    if plan.target is not None:
-        plan.launch(_line_of(plan.target))
-        if plan.visitors:
-            keep(plan.visitors, stream)
+    if out is None and meaning.dtype is None and not num_items(dimensions_of(range)):
+        check_function(meaning.name, "the body", body)
+        return 0 if meaning.init is ZERO else meaning.init
+    call = _ready(meaning, range, body, args, out, stream)
+    if call.target is not None:
+        call.launch(_line_of(call.target))
+        if call.visitors:
+            keep(call.visitors, call.stream)
         return None
-    if stream and machine.is_capturing(stream):
-        raise Refused(f"{request.name}: a result on the host has to be waited for, which no graph can: pass out=.")
-    payload, view = landing.place(plan.result)
+    if call.stream and machine.is_capturing(call.stream):
+        raise Refused(f"{meaning.name}: a result on the host has to be waited for, which no graph can: pass out=.")
+    payload, view = landing.place(call.plan.result)
     try:
-        plan.launch(payload)
-        machine.stream_synchronize(stream)
+        call.launch(payload)
+        machine.stream_synchronize(call.stream)
     except BaseException:
-        landing.leave(plan.result)
+        landing.leave(call.plan.result)
         raise
     return _value(view.copy()[0])
 
@@ -77,6 +133,14 @@ def _value(result: Any) -> Any:
     return tuple([_value(result[name]) for name in result.dtype.names]) if result.dtype.names else result
 
 
+def _target(name: str, out: Any) -> Argument:
+    """Return the argument for `out`; refuse what does not have one element."""
+    target = as_output(out, f"{name}: out")
+    if target.size != 1:
+        raise ValueError(f"{name}: out must have one element, not shape {target.shape}.")
+    return target
+
+
 def _line_of(target: Argument) -> Any:
     """Return the payload of `out` as one axis."""
     if len(target.shape) == 1:
@@ -84,34 +148,39 @@ def _line_of(target: Argument) -> Any:
     return machine.array_payload(target.pointer, (1,), None, target.dtype, target.owner)
 
 
-def _planned(request: Request) -> Prepared:
+def _no_totals(store: ArraySpec) -> Any:
+    """Return an array of no totals."""
+    return machine.array_payload(0, (0,), None, store.dtype)
+
+
+def _planned(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: Any, stream: Any) -> Prepared:
     """Return a call as a `Prepared`; without `out` its result is a new device array of one element."""
-    plan = decided(request)
-    result, target, stream = request.out, plan.target, plan.stream
+    call = _ready(meaning, range, body, args, out, stream)
+    plan, result, target = call.plan, out, call.target
     if target is None:
-        result = machine.device_array((1,), plan.result, stream)
+        result = machine.device_array((1,), plan.result, call.stream)
         target = as_output(result, "out")
-    memory = own_scratch(plan.store, plan.slots, stream) if plan.store is not None and plan.slots else None
+    memory = own_scratch(plan.store, plan.slots, call.stream) if plan.slots and plan.store is not None else None
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
         others = dict(replaced)
         place = others.pop("out", result)
         same_spec("bind", "out", target.spec, as_output(place, "bind: out").spec)
-        given = rebound(request.body, len(dimensions_of(request.range)), request.args, others)
-        return _planned(request._replace(args=given, out=place, stream=stream))
+        given = rebound(body, len(dimensions_of(range)), args, others)
+        return _planned(meaning, range, body, given, place, call.stream)
 
-    kept = request.args, result, plan.given, plan.captured, memory
-    return Prepared([plan.step(memory, _line_of(target))], stream, kept, again, result)
+    step = KernelStep(plan.loaded.kernel, plan.grid, plan.block, 0, call.payloads(memory, _line_of(target)))
+    return Prepared([step], call.stream, (args, result, call.given, call.captured, memory), again, result)
 
 
 def _plan_sum(range: Any, body: Any, *args: Any, out: Any = None, dtype: Any = None, stream: Any = None) -> Prepared:
-    return _planned(Request("parallel_reduce_sum", range, body, args, ops.add, ZERO, out, dtype, stream))
+    return _planned(Meaning("parallel_reduce_sum", ops.add, ZERO, dtype), range, body, args, out, stream)
 
 
 def _plan(
     range: Any, body: Any, op: Any, init: Any, *args: Any, out: Any = None, dtype: Any = None, stream: Any = None
 ) -> Prepared:
-    return _planned(Request("parallel_reduce", range, body, args, op, init, out, dtype, stream))
+    return _planned(_meaning(op, init, dtype), range, body, args, out, stream)
 
 
 parallel_reduce_sum.plan = _plan_sum  # type: ignore[attr-defined]

@@ -75,15 +75,15 @@ def dimensions_of(given: Any) -> Dimensions:
     Errors: see `Range`.
     """
     kind = type(given)
-    if kind is int or kind is range:
-        return _flat(given)
+    if kind is int or kind is range or (kind is tuple and {*map(type, given)} == {int}):
+        return _plain(given)
     if kind is Range:
         return given.dimensions
     if isinstance(given, tuple):
         return _checked(map(_entry, given))
     if isinstance(given, range | Range):  # a subclass
         return given.dimensions if isinstance(given, Range) else _checked([_entry(given)])
-    return _flat(_integer(given))
+    return _plain(_integer(given))
 
 
 def num_items(dimensions: Dimensions) -> int:
@@ -92,8 +92,8 @@ def num_items(dimensions: Dimensions) -> int:
 
 
 @functools.lru_cache(512)
-def _flat(given: int | range) -> Dimensions:
-    return _checked([_entry(given)])
+def _plain(given: int | range | tuple[int, ...]) -> Dimensions:
+    return _checked(map(_entry, given if isinstance(given, tuple) else [given]))
 
 
 def _entry(entry: Any) -> Dimension:
