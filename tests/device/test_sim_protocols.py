@@ -34,6 +34,32 @@ def scans(ring):
     return run
 
 
+def sums(ring):
+    """Return run(seed): sums, with whole warps, whose lanes look at tiles in turn."""
+    kept = wk.tile_states(9, np.int64)
+    shape = TileShape(32, 1, 2)
+
+    def run(seed):
+        x = np.random.default_rng(seed).integers(-9, 9, 1 + 37 * seed % 280)
+        found = kernels.scan(x, wk.add, shape=shape, grid=1 + seed % 4, ring=ring, states=kept, init=seed)
+        assert found.tolist() == (seed + np.cumsum(x)).tolist()
+
+    return run
+
+
+def long_walks(ring):
+    """Return run(seed): a non-commutative scan whose blocks of one thread see 8 tiles at a time."""
+    kept = wk.tile_states(30, np.complex128)  # in more than one access
+    shape = TileShape(1, 1, 2)
+
+    def run(seed):
+        x = np.where(np.arange(1 + 11 * seed % 30) % 5 == seed % 5, np.arange(1 + 11 * seed % 30) + 1j, 0)
+        found = kernels.scan(x, operators.last_nonzero, shape=shape, grid=1 + seed % 12, ring=ring, states=kept)
+        assert found.tolist() == inclusive(operators.py_last_nonzero, x.tolist())
+
+    return run
+
+
 def runs(ring):
     """Return run(seed): runs of a few tiles, each with its length."""
     kept = wk.tile_states(9, (np.uint32,) * 3)
@@ -62,6 +88,6 @@ def runs(ring):
 
 
 @pytest.mark.parametrize("ring", [True, False], ids=["ring", "tiles"])
-@pytest.mark.parametrize("make", [scans, runs])
+@pytest.mark.parametrize("make", [scans, sums, long_walks, runs])
 def test_right_under_random_schedules(make, ring):
     explore(make(ring), FEW)

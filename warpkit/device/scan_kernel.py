@@ -2,7 +2,7 @@
 
 Single pass, decoupled look-back (Merrill & Garland 2016). A persistent block publishes what its next tile adds up to
 before it looks back for the one at hand, so that whoever looks finds what it needs; meanwhile the copies of the tiles
-after that one go on. The look-back of the next tile runs while the other warps still store this one.
+after that one go on. What it looks at has been on its way since before that next tile was read.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..block.lookback import lookback_publish
+from ..block.lookback_ahead import begin_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import block_index, grid_size, thread_index
@@ -93,6 +94,7 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     items, stages, tile_items, last = shape.items, shape.stages, shape.tile_items, shape.stages - 1
     step_bytes = whole_pieces(tile_items * scan.item.itemsize)
     in_place, result_at = scan.in_place, stages * step_bytes
+    whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
     number = count_on_device if scan.on_device else count_given
     start = loading(scan.copied, scan.item, tile_items, step_bytes)
@@ -111,12 +113,13 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
         in_flight = fill(pipe, tiles, start, source, source, arranged, states, num_tiles, num_items, draws)
         s, tile = int32(last), int32(-1)
         own = like
-        before = like
+        total = like
         more = True
         while more:
             drawn = as_int64(0)
             if thread_index() == 0:
                 drawn = start_draw(states)
+            begun = begin_prefix(states, tile, op, whole)
             # upsweep of the next tile, which is published at once
             near = following(s, stages)
             ahead = tiles[near]
@@ -132,6 +135,7 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
                 lookback_publish(states, ahead, total_ahead)
             # downsweep of the tile at hand
             if tile >= 0:
+                before = prefix(states, begun, tile, total, op, init, whole)
                 valid = valid_of(num_items, arranged(tile, num_tiles), tile_items)
                 held = own_count(valid, items)
                 slot = dynamic_shared(tile_items, item_type, s * step_bytes)
@@ -142,13 +146,13 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
                 store(results, target, as_int64(arranged(tile, num_tiles)) * tile_items, valid)
             if thread_index() == 0:
                 tiles[s] = end_draw(states, drawn, num_tiles, draws)
+            barrier()
             more = ahead >= 0
             if more:
-                before = prefix(states, ahead, total_ahead, op, init)
                 loads = refill(pipe, s, tiles, start, source, source, arranged, num_tiles, num_items)
                 in_flight = int32(in_flight + loads)
             tile, s = ahead, near
-            own = own_ahead
+            own, total = own_ahead, total_ahead
 
     return scan_in_rings
 
@@ -162,6 +166,7 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     op, starts, item_type, result_type = scan.op, scan.starts, scan.item, scan.result
     items, tile_items = shape.items, shape.tile_items
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
+    whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
     number = count_on_device if scan.on_device else count_given
     start = loading(scan.copied, scan.item, tile_items, 0)
@@ -193,7 +198,8 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
             own, total = upsweep(slot, held, valid, like)
             before = like
             if num_tiles > 1:
-                before = prefix(states, tile, total, op, init)
+                lookback_publish(states, tile, total)
+                before = prefix(states, begin_prefix(states, tile, op, whole), tile, total, op, init, whole)
             seed, seeded = seed_of(before, own, op, starts or tile > 0)
             downsweep(slot, results, held, valid, seed, seeded)
             barrier()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..block.lookback import lookback_publish
+from ..block.lookback_ahead import begin_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import block_index, grid_size, thread_index
@@ -156,6 +157,7 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     layout, copies = Layout(what, shape), 2 if what.flag else 1
     item_type, position_type, room = what.item, layout.position_type, lead + tile_items
     step_bytes, positions_at, waiting = layout.step, layout.positions, last * copies
+    whole = shape.threads >= 32
     number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
 
     def compact_in_rings(source, flags, out, more, count_out, states, count):
@@ -166,38 +168,41 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         pipe = block_copy_pipeline(waiting)
         in_flight = fill(pipe, tiles, start, source, flags, tile_forward, states, num_tiles, num_items, draws)
         s, tile, total = int32(last), int32(-1), int32(0)
-        before = zero
+        own = zero
         going = True
         while going:
             drawn = as_int64(0)
             if thread_index() == 0:
                 drawn = start_draw(states)
+            begun = begin_prefix(states, tile, op, whole)
             # the next tile decides, publishes, moves
             near = following(s, stages)
             ahead = tiles[near]
             total_ahead = int32(0)
-            sum_ahead = zero
+            own_ahead = zero
             if ahead >= 0:
                 in_flight = int32(in_flight - 1)
                 block_copy_wait(pipe, in_flight * copies)
                 valid = valid_of(num_items, ahead, tile_items)
-                total_ahead, sum_ahead = gather(near * step_bytes, ahead, valid)
-                lookback_publish(states, ahead, sum_ahead)
+                total_ahead, own_ahead = gather(near * step_bytes, ahead, valid)
+                lookback_publish(states, ahead, own_ahead)
             # the tile at hand is written
             if tile >= 0:
+                before = prefix_after_init(states, begun, tile, own, op, zero, whole)
                 slot = dynamic_shared(room, item_type, s * step_bytes)
                 places = dynamic_shared(tile_items, position_type, s * step_bytes + positions_at)
                 emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)
+                if tile == num_tiles - 1 and thread_index() == 0:
+                    finish(combine(op, before, own), num_items, out, more, count_out)
             if thread_index() == 0:
                 tiles[s] = end_draw(states, drawn, num_tiles, draws)
+            barrier()
             going = ahead >= 0
             if going:
-                before = prefix_after_init(states, ahead, sum_ahead, op, zero)
-                if ahead == num_tiles - 1 and thread_index() == 0:
-                    finish(combine(op, before, sum_ahead), num_items, out, more, count_out)
                 loads = refill(pipe, s, tiles, start, source, flags, tile_forward, num_tiles, num_items)
                 in_flight = int32(in_flight + loads)
             tile, s, total = ahead, near, total_ahead
+            own = own_ahead
         if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
             finish(zero, num_items, out, more, count_out)
 
@@ -213,6 +218,7 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     op, zero, emit, finish, lead = what.op, what.zero, what.emit, what.finish, what.lead
     tile_items, layout, copies = shape.tile_items, Layout(what, shape), 2 if what.flag else 1
     item_type, position_type, room, positions_at = what.item, layout.position_type, lead + tile_items, layout.positions
+    whole = shape.threads >= 32
     number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
 
     def compact_in_tiles(source, flags, out, more, count_out, states, count):
@@ -234,7 +240,9 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
             places = dynamic_shared(tile_items, position_type, positions_at)
             before = zero
             if num_tiles > 1:
-                before = prefix_after_init(states, tile, own, op, zero)
+                lookback_publish(states, tile, own)
+                begun = begin_prefix(states, tile, op, whole)
+                before = prefix_after_init(states, begun, tile, own, op, zero, whole)
             else:
                 barrier()
             emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..block.lookback import COUNTER, LONG, end_launch, lookback_exclusive_prefix
+from ..block.lookback import COUNTER, LONG, end_launch
+from ..block.lookback_ahead import end_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_async
 from ..simt.lanes import block_size, grid_size, thread_index
@@ -104,15 +105,15 @@ def draws_of(num_tiles, stages):
 
 
 @device_function()
-def prefix_after_init(states, tile, total, op, init):
-    """Return `init` combined with what all tiles before `tile` add up to; see `lookback_exclusive_prefix`."""
-    return lookback_exclusive_prefix(states, tile, total, op, init)
+def prefix_after_init(states, begun, tile, total, op, init, whole):
+    """Return `init` combined with what all tiles before `tile` add up to; see `end_prefix`."""
+    return end_prefix(states, begun, tile, total, op, init, whole)
 
 
 @device_function()
-def prefix_alone(states, tile, total, op, init):
+def prefix_alone(states, begun, tile, total, op, init, whole):
     """Return what all tiles before `tile` add up to, anything for the first one."""
-    return lookback_exclusive_prefix(states, tile, total, op, None)
+    return end_prefix(states, begun, tile, total, op, None, whole)
 
 
 # ------------------------------------------------------------------ the ring

@@ -124,6 +124,37 @@ def store_state(states, index, value, epoch, status):
     (store_whole if in_one_access(states) else store_released)(states, index, value, epoch, status)
 
 
+@operation
+def nothing_begun(states):
+    """Return what stands for a load that `begin_load` has not begun: of the same type, to be overwritten."""
+    return joined(states, state_value(states), 0) if in_one_access(states) else int32(0)
+
+
+@operation
+def begin_load(states, index):
+    """Begin to load a state and return it as it is; nobody waits for it before `end_load`."""
+    return load_relaxed(states, index) if in_one_access(states) else int32(0)
+
+
+@operation
+def end_load(states, begun, index, epoch, like):
+    """Do `load_state` with what `begin_load` returned; a state that takes more than one access is loaded only now."""
+    return (end_whole if in_one_access(states) else end_acquired)(states, begun, index, epoch, like)
+
+
+@device_function()
+def end_whole(states, begun, index, epoch, like):
+    """Do `end_load` where the state has been loaded."""
+    value, tag = parted(begun, like)
+    return value, status_of(tag, epoch)
+
+
+@device_function()
+def end_acquired(states, begun, index, epoch, like):
+    """Do `end_load` by loading the state."""
+    return load_acquired(states, index, epoch, like)
+
+
 @device_function()
 def load_whole(states, index, epoch, like):
     """Do `load_state` in one access."""

@@ -6,7 +6,8 @@ from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import states
-from ..states import load_acquired, load_whole, store_released, store_whole
+from ..memory import load_relaxed
+from ..states import end_acquired, end_whole, load_acquired, load_whole, store_released, store_whole
 from .arrays import SHARED, array_at
 from .kinds import is_vector, kind_of
 from .records import HeldRecord, hold
@@ -72,6 +73,35 @@ def _lower_in_one_access(states):
 def _lower_load_state(states, index, epoch, like):
     load = load_whole if _is_single(states) else load_acquired
     return lambda states, index, epoch, like: load(states, index, epoch, like)
+
+
+@intrinsic
+def _nothing_begun(typing_context, array):
+    single = _is_single(array)
+    result = HeldRecord(array.dtype) if single else types.int32
+
+    def generate(context, builder, sig, args):
+        return ir.Constant(context.get_value_type(result), None if single else 0)
+
+    return signature(result, array), generate
+
+
+@overload(states.nothing_begun, target="cuda")
+def _lower_nothing_begun(states):
+    return lambda states: _nothing_begun(states)
+
+
+@overload(states.begin_load, target="cuda")
+def _lower_begin_load(states, index):
+    if _is_single(states):
+        return lambda states, index: load_relaxed(states, index)
+    return lambda states, index: _nothing_begun(states)
+
+
+@overload(states.end_load, target="cuda")
+def _lower_end_load(states, begun, index, epoch, like):
+    end = end_whole if _is_single(states) else end_acquired
+    return lambda states, begun, index, epoch, like: end(states, begun, index, epoch, like)
 
 
 @overload(states.store_state, target="cuda")
