@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 
 from ..errors import Refused
 from ..host.launch import Prepared
-from .reduce_call import prepared, run
+from .reduce_call import run
 from .reduce_families import FAMILIES, Family
 from .reduce_operators import reduce_family, transform_family
 from .reduce_policy import ReducePolicy
+from .reduce_prepare import prepared
 
 __all__ = [
     "ReducePolicy", "all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "minmax", "prod", "reduce",

@@ -4,37 +4,31 @@ A result that the user wants as a number is written by the kernel straight into 
 the launch, only the wait for it.
 """
 
-import ctypes
-import operator
-import threading
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ..errors import Refused
-from ..host.arrays import Argument, as_argument, as_output
-from ..host.launch import Prepared
-from ..host.scratch import own_scratch
+from ..host.arrays import READERS, Argument, as_argument, as_output
+from ..host.arrays_layout import remember
+from ..host.scratch import reset, scratch
 from ..host.streams_in import enter, keep
 from ..simt import machine
-from ..simt.specs import ArraySpec, Spec, array_spec, scalar_spec, tuple_spec
-from ..simt.steps import KernelStep
+from ..simt.specs import ArraySpec
+from .reduce_arguments import LANDING, counted, init_payload, init_spec, line_of, one_element, out_payload
 from .reduce_families import Family
 from .reduce_meaning import result_after
 from .reduce_plan import NO_INIT, Flat, Reduction, Sized, flat_of
 from .reduce_policy import ReducePolicy, policy_for
 from .reduce_rules import as_dtype, check_goes_into, initial
 
-Options = Mapping[str, Any]
-
 
 def run(
     family: Family, x: Any, out: Any, dtype: Any, init: Any, num_items: Any, stream: Any, policy: ReducePolicy | None
 ) -> Any:
     """Reduce `x`; return the result as a NumPy scalar, or None where it goes to `out`."""
+    if family.fixed and out is not None and dtype is init is num_items is policy is None:
+        return run_to(family, x, out, stream)
     source = as_argument(x, "x")
     flat = flat_of(source.layout, "x")
     arguments = [source]
@@ -62,6 +56,63 @@ def run(
     if visitors:
         keep(visitors, handle)
     return None
+
+
+class Known(NamedTuple):
+    """All that a call with `out` alone takes, for arrays of one layout each: what is left are addresses and a stream.
+
+    pack_x, pack_out: (address, owner) -> payload; None: the array's own.
+    """
+
+    kernel: machine.Kernel
+    sized: Sized
+    store: ArraySpec
+    no_store: Any
+    pack_x: Any
+    pack_out: Any
+
+
+def run_to(family: Family, x: Any, out: Any, stream: Any) -> None:
+    """Reduce `x` into `out`: `run` without other options, for families without a function of the user's."""
+    reader = READERS.get(type(x))
+    source = as_argument(x, "x") if reader is None else reader(x, "x")
+    reader = READERS.get(type(out))
+    target = as_argument(out, "out") if reader is None else reader(out, "out")
+    key = source.layout, target.layout, source.device
+    known = family.calls.get(key) or remember(family.calls, key, known_call(family, source, target))
+    kernel, sized, spec, store, pack_x, pack_out = known
+    handle, visitors = enter(stream, (source, target))
+    if sized.slots:
+        memory = scratch("totals", spec, sized.slots, handle)
+        store = memory.argument.payload
+    payloads = [
+        source.payload if pack_x is None else pack_x(source.pointer, source.owner),
+        sized.count,
+        sized.inverses,
+        NO_INIT,
+        store,
+        target.payload if pack_out is None else pack_out(target.pointer, target.owner),
+    ]
+    try:
+        kernel.launch(sized.grid, sized.block, 0, handle, payloads)
+    except BaseException:
+        if sized.slots:
+            reset(memory, handle)
+        raise
+    if visitors:
+        keep(visitors, handle)
+
+
+def known_call(family: Family, source: Argument, target: Argument) -> Known:
+    """Check what the layouts of the arguments say, and decide all that they decide."""
+    flat = flat_of(source.layout, "x")
+    plan = planned(family, flat, as_output(target, "out"), None, None, None, None)
+    if flat.size == 0:
+        check_items(family, plan, None, None)
+    out_payload(family, target)
+    one_axis = len(target.layout.shape) == 1
+    pack_out = None if one_axis else machine.array_packer((family.parts,), None, target.layout.dtype)
+    return Known(plan.kernel, plan.sized(flat.size, flat.extents), plan.store, plan.no_store, flat.pack, pack_out)
 
 
 def planned(
@@ -107,134 +158,18 @@ def check_items(family: Family, plan: Reduction, init: Any, counter: Argument | 
         raise Refused(f"{family.name}: with a count on the device pass init=, the result of no items.")
 
 
-def counted(name: str, num_items: Any, flat: Flat) -> tuple[int, Argument | None]:
-    """Return (how many items, None), or (how many there can be, the argument that says on the device how many)."""
-    if hasattr(num_items, "__index__") and getattr(num_items, "ndim", 0) == 0 and not hasattr(num_items, "data_ptr"):
-        n = operator.index(num_items)
-        if not 0 <= n <= flat.size:
-            raise ValueError(f"{name}: num_items must be 0 to {flat.size}, the items of x, not {n}.")
-        return n, None
-    counter = as_argument(num_items, "num_items")
-    if not counter.is_array or counter.size != 1 or counter.dtype.kind not in "iu":
-        raise Refused(
-            f"{name}: num_items must be an int or a device array of one integer, not {counter.dtype} of shape "
-            f"{counter.shape}."
-        )
-    return flat.size, counter
-
-
-def one_element(argument: Argument) -> ArraySpec:
-    """Return the spec of `line_of`."""
-    return array_spec(argument.dtype, 1)
-
-
-def line_of(argument: Argument) -> Any:
-    """Return the payload of a contiguous array as one axis."""
-    if len(argument.layout.shape) == 1:
-        return argument.payload
-    layout = argument.layout
-    return machine.array_payload(argument.pointer, (layout.size,), None, layout.dtype, argument.owner)
-
-
-def out_payload(family: Family, target: Argument) -> Any:
-    """Return the payload of `out` as one axis; refuse another number of elements."""
-    if target.layout.size != family.parts or target.layout.strides is not None:
-        raise ValueError(
-            f"{family.name}: out must have {family.parts} neighbouring element{'s' * (family.parts > 1)}, not shape "
-            f"{target.shape}."
-        )
-    return line_of(target)
-
-
-def init_spec(total: np.dtype[Any]) -> Spec:
-    """Return how a kernel takes a value of a total: a structured one as a tuple."""
-    return tuple_spec(tuple(init_spec(total[name]) for name in total.names)) if total.names else scalar_spec(total)
-
-
-def init_payload(total: np.dtype[Any], value: Any) -> Any:
-    """Return the payload of a value of `initial`."""
-    if not total.names:
-        return machine.scalar_payload(scalar_spec(total), value)
-    return machine.tuple_payload([init_payload(total[name], part) for name, part in zip(total.names, value)])
-
-
-class Landing(threading.local):
-    """Page-locked memory of this thread, for every dtype of a result: (payload, NumPy view)."""
-
-    def __init__(self) -> None:
-        self.places: dict[Any, tuple[Any, np.ndarray[Any, Any]]] = {}
-
-    def place(self, dtype: np.dtype[Any], parts: int) -> tuple[Any, np.ndarray[Any, Any]]:
-        """Return where a result of so many elements arrives."""
-        found = self.places.get((dtype, parts))
-        if found is None:
-            nbytes = dtype.itemsize * parts
-            pointer = machine.pinned(nbytes)
-            view = np.frombuffer(memoryview((ctypes.c_char * nbytes).from_address(pointer)), dtype)
-            weakref.finalize(view, machine.unpin, pointer).atexit = False
-            payload = machine.array_payload(pointer, (parts,), None, dtype)
-            found = self.places[dtype, parts] = payload, view
-        return found
-
-
-_landing = Landing()
-
-
 def fetched(
     family: Family, plan: Reduction, given: tuple[Sized, Any, Any, Any], captured: Sequence[Argument], stream: int
 ) -> Any:
     """Launch with what is `given`, wait, and return the result: a NumPy scalar, of two elements a tuple of them."""
     if stream and machine.is_capturing(stream):
         raise Refused(f"{family.name}: a result on the host has to be waited for, which no graph can; pass out=.")
-    payload, view = _landing.place(plan.result, family.parts)
+    payload, view = LANDING.place(plan.result, family.parts)
     try:
         plan.launch(*given, payload, captured, stream)
         machine.stream_synchronize(stream)
     except BaseException:
-        _landing.places.pop((plan.result, family.parts), None)  # the kernel may still write there
+        LANDING.places.pop((plan.result, family.parts), None)  # the kernel may still write there
         raise
     results = view.copy()
     return results[0] if family.parts == 1 else tuple(results)
-
-
-def prepared(
-    family: Family, x: Any, out: Any, dtype: Any, init: Any, num_items: Any, stream: Any, policy: ReducePolicy | None
-) -> Prepared:
-    """Return the call as a `Prepared`; without `out` its result is a new device array of one element (or two)."""
-    source = as_argument(x, "x")
-    flat = flat_of(source.layout, "x")
-    n, counter = (flat.size, None) if num_items is None else counted(family.name, num_items, flat)
-    target = None if out is None else as_output(out, "out")
-    plan = planned(family, flat, target, dtype, init, counter, policy)
-    if n == 0 or counter is not None:
-        check_items(family, plan, init, counter)
-    arguments = [argument for argument in (source, target, counter) if argument is not None]
-    handle, _ = enter(stream, arguments)
-    result = out
-    if target is None:
-        result = machine.device_array((family.parts,), plan.result, handle)
-        target = as_output(result, "out")
-        plan = planned(family, flat, target, dtype, init, counter, policy)
-
-    def again(replaced: Mapping[str, Any]) -> Prepared:
-        given = {"x": x, "out": result, "init": init, "num_items": num_items}
-        unknown = sorted(set(replaced) - set(given))
-        if unknown:
-            raise Refused(f"bind: {family.name} has no argument {unknown[0]!r}, only {', '.join(given)}.")
-        given |= replaced
-        return prepared(family, given["x"], given["out"], dtype, given["init"], given["num_items"], handle, policy)
-
-    captured = plan.captured(handle)
-    sized = plan.sized(n, flat.extents)
-    store = own_scratch(plan.store, sized.slots, handle) if sized.slots else None
-    payloads = [
-        source.payload if flat.pack is None else flat.pack(source.pointer, source.owner),
-        sized.count if counter is None else line_of(counter),
-        sized.inverses,
-        NO_INIT if init is None else init_payload(plan.total, initial(family.name, init, plan.total)),
-        plan.no_store if store is None else store.argument.payload,
-        out_payload(family, target),
-        *[argument.payload for argument in captured],
-    ]
-    step = KernelStep(plan.kernel, sized.grid, sized.block, 0, payloads)
-    return Prepared([step], handle, (x, result, num_items, arguments, captured, store, plan), again, result)

@@ -22,7 +22,7 @@ class Family:
 
     build: (name, dtype of the items, `dtype=`) -> meaning, dtype of totals, dtype of results.  needs_items: nothing is
     the result of no items.  parts: elements of the result.  fixed: no function of a user's is in it.
-    plans: what was compiled for it.
+    plans: what was compiled for it.  calls: what is known of calls with arrays of some layouts.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Family:
     parts: int = 1
     fixed: bool = True
     plans: dict[Any, Any] = field(default_factory=dict)
+    calls: dict[Any, Any] = field(default_factory=dict)
 
 
 def combining(op: Callable[..., Any]) -> Callable[[str, np.dtype[Any], Any], Built]:
