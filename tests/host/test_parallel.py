@@ -367,6 +367,7 @@ def test_a_prepared_call_repeats_and_takes_other_arguments():
     call = wk.prepare(wk.parallel_for, 5000, add_index, x, 1.0)
     assert not x.copy_to_host().any()
     call()
+    wk.synchronize()
     call(wk.Stream())
     wk.synchronize()
     assert (x.copy_to_host() == 2 * (1 + np.arange(5000.0))).all()

@@ -271,6 +271,7 @@ def test_a_prepared_sum_repeats_and_takes_other_arguments():
     call = wk.prepare(wk.parallel_reduce_sum, 5000, lambda i, x: x[i], x, out=out)
     assert out.copy_to_host()[0] == 91
     assert call() is out
+    wk.synchronize()
     call(wk.Stream())
     wk.synchronize()
     assert out.copy_to_host()[0] == sum(range(5000))
