@@ -60,6 +60,11 @@ def barriers(ptx):
     return count(ptx, "bar.") + count(ptx, "barrier.")
 
 
+# In the code of a reduction or a scan; two of them on every way: one between the levels and one behind the reads. In
+# blocks of whole warps the latter stands once for up to four warps and once for more; a partial warp has both again.
+REDUCTION_BARRIERS = 5
+
+
 def shared_bytes(ptx):
     """Return {symbol: bytes} of the kernel's shared memory."""
     return {name: int(size) for name, size in re.findall(r"\.shared .*?\.b8 (\w+)\[(\d+)\]", ptx)}

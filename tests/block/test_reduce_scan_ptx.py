@@ -4,11 +4,11 @@ import numba
 import pytest
 
 import warpkit as wk
-from tests.ptx import assemble, assert_register_only, count, result_type, shuffles
+from tests.ptx import assemble, assert_register_only, count, places, result_type, shuffles
 from tests.warp import operators
 from tests.warp.literal import NUMBA, applied, words
 
-from .literal import barriers, compiled, one, scratch_bytes, shared_bytes, with_op
+from .literal import REDUCTION_BARRIERS, barriers, compiled, one, scratch_bytes, shared_bytes, with_op
 
 NAMES = ["int8", "float16", "float32", "complex128"]
 FUNCTIONS = {
@@ -16,8 +16,6 @@ FUNCTIONS = {
     "prefix_sum": wk.block_prefix_sum,
     "inclusive_sum": wk.block_inclusive_sum,
 }
-# One between the levels and one behind the reads: the latter stands once for up to eight warps and once for more.
-BARRIERS = 3
 
 
 def assert_lean(ptx):
@@ -30,9 +28,18 @@ def assert_lean(ptx):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_two_barriers_on_every_way_and_32_slots(compile_ptx, function, name):
     ptx = compiled(compile_ptx, one(FUNCTIONS[function]), name)
-    assert barriers(ptx) == BARRIERS
+    assert barriers(ptx) == REDUCTION_BARRIERS
     assert list(shared_bytes(ptx).values()) == [scratch_bytes(name)]
     assert_lean(ptx)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_branch_keeps_arithmetic_behind_the_barrier_that_need_not_wait_for_the_totals(compile_ptx, function):
+    ptx = compiled(compile_ptx, one(FUNCTIONS[function]), "float32")
+    (read,) = places(ptx, "ld.shared.v4")
+    barrier = min(n for n in places(ptx, "bar.") if n > read)
+    assert any(read < n < barrier for n in places(ptx, "bra"))
+    assert not any(read < n < barrier for n in places(ptx, "add.rn.f32"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,7 +71,7 @@ KERNELS = {
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_any_operator_is_inlined(compile_ptx, kernel):
     ptx = compiled(compile_ptx, KERNELS[kernel], "int32")
-    assert barriers(ptx) == BARRIERS
+    assert barriers(ptx) == REDUCTION_BARRIERS
     assert_lean(ptx)
 
 

@@ -1,14 +1,38 @@
 """Reductions over the threads of a block: every thread gets the result."""
 
 from ..simt.kinds import Kind
+from ..simt.lanes import block_size
 from ..simt.machine import device_function
 from ..simt.memory import scratch
 from ..simt.ops import add, maximum, minimum, mul
 from ..simt.sync import barrier
 from ..simt.types import hold, identity_like
 from ..warp.participants import check_builtin, check_operator
-from .shape import check_count, valid_threads, warps_of
-from .totals import SLOTS, fold_totals, put_reduction
+from .shape import check_count, existing_lanes, int32, lane_number, lanes_of, valid_threads, warp_number, warps_of
+from .totals import SLOTS, fold_totals, fold_whole, put_total, scan_lanes, to_first_lane, whole_warps
+
+
+@device_function()
+def reduce_whole(words, value, op):
+    """Reduce `value` over a block of whole warps."""
+    total = to_first_lane(value, op)
+    if lane_number() == 0:
+        put_total(words, warp_number(), total)
+    barrier()
+    warps = int32(block_size() >> 5)
+    return fold_whole(words, value, op, warps, warps, None)[0]
+
+
+@device_function()
+def reduce_first(words, value, op, threads):
+    """Reduce `value` over the first `threads` threads of the block; anything for 0."""
+    count = lanes_of(threads)
+    total = scan_lanes(value, op, existing_lanes(), count)
+    if lane_number() == int32(count - 1):
+        put_total(words, warp_number(), total)
+    barrier()
+    warps = warps_of(threads)
+    return fold_totals(words, value, op, warps, warps, None)[0]
 
 
 @device_function()
@@ -16,10 +40,9 @@ def reduce_threads(value, op, num_valid, empty):
     """Reduce `value` over the first `num_valid` threads of the block, None for all; `empty` for none."""
     words = scratch(SLOTS, value)
     threads = valid_threads(num_valid)
-    put_reduction(words, value, op, threads)
-    barrier()
-    warps = warps_of(threads)
-    total, _ = fold_totals(words, value, op, warps, warps, None)
+    if whole_warps(threads):
+        return reduce_whole(words, value, op)
+    total = reduce_first(words, value, op, threads)
     if num_valid is None:
         return total
     return total if threads > 0 else empty

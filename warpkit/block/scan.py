@@ -10,30 +10,29 @@ from ..simt.types import cast_like, combine, hold, identity_like, is_commutative
 from ..warp.chain import combine_if, steps
 from ..warp.participants import FULL_MASK, check_builtin, check_init, check_operator
 from .shape import existing_lanes, int32, lane_number, lanes_of, warp_number, warps_of
-from .totals import SLOTS, fold_totals, put_total, scan_lanes, whole_warps
+from .totals import SLOTS, fold_totals, fold_whole, put_total, scan_lanes, whole_warps
 
 
 @device_function()
-def inclusive_warp(value, op, threads):
-    """Scan `value` inclusively over the warp's part of the block's first `threads` threads."""
-    if whole_warps(threads):
-        return steps(value, op, 5, 32, False)
-    return scan_lanes(value, op, existing_lanes(), lanes_of(threads))
+def scan_whole(value, op):
+    """Return (inclusive scan, exclusive scan: not in the first lane) of a full warp."""
+    # The last round and the shift by one lane read the same values: independent shuffles, one latency less.
+    lane = lane_number()
+    halves = steps(value, op, 4, 32, False)
+    far = shuffle_up(FULL_MASK, halves, 16)[0]
+    near = shuffle_up(FULL_MASK, halves, 1)[0]
+    beyond = shuffle_up(FULL_MASK, halves, 17)[0]
+    return combine_if(lane >= 16, op, far, halves), combine_if(lane >= 17, op, beyond, near)
 
 
 @device_function()
-def both_warp(value, op, threads):
-    """Return (inclusive scan, exclusive scan: not in the first lane) over the warp's part of the first `threads`."""
-    if whole_warps(threads):
-        # The last round and the shift by one lane read the same values: independent shuffles, one latency less.
-        lane = lane_number()
-        halves = steps(value, op, 4, 32, False)
-        far = shuffle_up(FULL_MASK, halves, 16)[0]
-        near = shuffle_up(FULL_MASK, halves, 1)[0]
-        beyond = shuffle_up(FULL_MASK, halves, 17)[0]
-        return combine_if(lane >= 16, op, far, halves), combine_if(lane >= 17, op, beyond, near)
-    total = scan_lanes(value, op, existing_lanes(), lanes_of(threads))
-    return total, shuffle_up(existing_lanes(), total, 1)[0]
+def before_warp_whole(words, total, op, counted):
+    """Do what `before_warp` says in a block of whole warps."""
+    if lane_number() == 31:
+        put_total(words, warp_number(), total)
+    barrier()
+    warps = int32(block_size() >> 5)
+    return fold_whole(words, total, op, warps, warp_number(), None if counted is None else warps)
 
 
 @device_function()
@@ -42,7 +41,7 @@ def before_warp(words, total, op, threads, counted):
 
     `total` is the inclusive scan of the warp's part of the first `threads` threads: the last of them has its total.
     """
-    if lane_number() == (31 if whole_warps(threads) else int32(lanes_of(threads) - 1)):
+    if lane_number() == int32(lanes_of(threads) - 1):
         put_total(words, warp_number(), total)
     barrier()
     warps = warps_of(threads)
@@ -53,9 +52,30 @@ def before_warp(words, total, op, threads, counted):
 def inclusive_threads(value, op, threads, counted):
     """Return (inclusive scan of `value` over the first `threads` threads, total or, with `counted` None, anything)."""
     words = scratch(SLOTS, value)
-    scan = inclusive_warp(value, op, threads)
+    if whole_warps(threads):
+        scan = steps(value, op, 5, 32, False)
+        prefix, total = before_warp_whole(words, scan, op, counted)
+        return combine_if(warp_number() > 0, op, prefix, scan), total
+    scan = scan_lanes(value, op, existing_lanes(), lanes_of(threads))
     prefix, total = before_warp(words, scan, op, threads, counted)
     return combine_if(warp_number() > 0, op, prefix, scan), total
+
+
+@device_function()
+def join_exclusive(prefix, near, op, start, first):
+    """Return a thread's exclusive scan from that of the warps before its own and that of the lanes before it."""
+    exists = lane_number() > 0
+    later = warp_number() > 0
+    if start is None:
+        if is_commutative(op):
+            both = combine(op, prefix, near)
+            result = both if later else near
+            return result if exists else prefix if later else first
+        if later:
+            return combine(op, prefix, near) if exists else prefix
+        return near if exists else first
+    seed = combine(op, start, prefix) if later else start
+    return combine(op, seed, near) if exists else seed
 
 
 @device_function()
@@ -65,20 +85,14 @@ def exclusive_threads(value, op, start, first, threads, counted):
     Every scan begins with `start`; None: with nothing, and the first thread gets `first`.
     """
     words = scratch(SLOTS, value)
-    scan, near = both_warp(value, op, threads)
-    exists = lane_number() > 0
+    if whole_warps(threads):
+        scan, near = scan_whole(value, op)
+        prefix, total = before_warp_whole(words, scan, op, counted)
+        return join_exclusive(prefix, near, op, start, first), total
+    scan = scan_lanes(value, op, existing_lanes(), lanes_of(threads))
+    near = shuffle_up(existing_lanes(), scan, 1)[0]
     prefix, total = before_warp(words, scan, op, threads, counted)
-    later = warp_number() > 0
-    if start is None:
-        if is_commutative(op):
-            both = combine(op, prefix, near)
-            result = both if later else near
-            return (result if exists else prefix if later else first), total
-        if later:
-            return (combine(op, prefix, near) if exists else prefix), total
-        return (near if exists else first), total
-    seed = combine(op, start, prefix) if later else start
-    return (combine(op, seed, near) if exists else seed), total
+    return join_exclusive(prefix, near, op, start, first), total
 
 
 def _check_inclusive(name):

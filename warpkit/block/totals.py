@@ -4,16 +4,18 @@ After the barrier each warp reads the totals again, four a lane in one broadcast
 registers and combines the lanes by shuffles: none for up to 4 warps, one for 8, two for 16, three for 32. The result is
 in every thread, with no further barrier to hand it out. Where the last warp is partial, and could not take part in a
 shuffle of a whole warp, every thread goes through the totals one by one.
+
+Whole warps and others are told apart once, at the top of each collective: its two ways share no branches.
 """
 
-from ..simt.lanes import block_size, shuffle_up, shuffle_xor
+from ..simt.lanes import block_size, shuffle_down, shuffle_up, shuffle_xor
 from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.sync import barrier
 from ..simt.types import combine, identity_or_own, is_commutative
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
-from .shape import existing_lanes, int32, lane_number, lanes_of, log2_up, warp_number
+from .shape import int32, lane_number, log2_up
 
 SLOTS = 32  # one a warp
 
@@ -68,24 +70,32 @@ def lane_part(warps):
 
 
 @device_function()
+def join_lanes(total, part, op, count, k):
+    """Combine the totals of lanes that differ in bit `k`, in order, in a full warp."""
+    other = shuffle_xor(FULL_MASK, total, 1 << k)
+    if is_commutative(op):
+        return combine(op, total, other)
+    upper = ((part >> k) & 1) != 0
+    lower_total = other if upper else total
+    higher = int32((part | (1 << k)) & ~((1 << k) - 1))  # the first of the upper lanes; none may be there
+    return combine(op, lower_total, total if upper else other) if count > 4 * higher else lower_total
+
+
+@device_function()
 def fold_lanes(four, part, like, op, warps, count):
     """Combine the first `count` of `warps` totals in order, in a full warp: the same in all lanes; anything for 0.
 
     `four` are the totals of this lane's `part`.
     """
     total = fold_four(four, int32(count - part * 4), op)
-    if is_commutative(op):
-        total = total if count > part * 4 else identity_or_own(op, like)
-    for k in range(3):
-        if warps > 4 << k:
-            other = shuffle_xor(FULL_MASK, total, 1 << k)
-            if is_commutative(op):
-                total = combine(op, total, other)
-            else:
-                upper = ((part >> k) & 1) != 0
-                lower_total = other if upper else total
-                higher = int32((part | (1 << k)) & ~((1 << k) - 1))  # the first of the upper lanes; none may be there
-                total = combine(op, lower_total, total if upper else other) if count > 4 * higher else lower_total
+    if warps > 4:
+        if is_commutative(op):
+            total = total if count > part * 4 else identity_or_own(op, like)
+        total = join_lanes(total, part, op, count, 0)
+        if warps > 8:
+            total = join_lanes(total, part, op, count, 1)
+            if warps > 16:
+                total = join_lanes(total, part, op, count, 2)
     return total
 
 
@@ -101,6 +111,22 @@ def walk_totals(words, first, op, count):
 
 
 @device_function()
+def fold_whole(words, like, op, warps, before, every):
+    """Do what `fold_totals` says in a block of whole warps."""
+    part = lane_part(warps)
+    four = take_four(words, int32(4 * part), like)
+    # Both ways are right for any number. The branch stands between the reads and the barrier because the assembler
+    # else moves the first operation, which waits for the reads, in front of the barrier, which need not wait for them.
+    if warps > 4:
+        barrier()
+        prefix = fold_lanes(four, part, like, op, warps, before)
+        return prefix, (prefix if every is None else fold_lanes(four, part, like, op, warps, every))
+    barrier()
+    prefix = fold_four(four, before, op)
+    return prefix, (prefix if every is None else fold_four(four, every, op))
+
+
+@device_function()
 def fold_totals(words, like, op, warps, before, every):
     """Return (the totals of the first `before` warps combined, those of the first `every`), in order, in every thread.
 
@@ -108,15 +134,11 @@ def fold_totals(words, like, op, warps, before, every):
     For 0 warps the result is some value. `every` None: the second result is not computed.
     Ends with a barrier: the words may be used again.
     """
-    whole = (block_size() & 31) == 0
-    part = lane_part(warps) if whole else int32(0)
-    four = take_four(words, int32(4 * part), like)
-    if whole:
-        barrier()  # behind the reads and before the arithmetic
-        prefix = fold_lanes(four, part, like, op, warps, before)
-        return prefix, (prefix if every is None else fold_lanes(four, part, like, op, warps, every))
-    prefix = walk_totals(words, four[0], op, before)
-    total = prefix if every is None else walk_totals(words, four[0], op, every)
+    if (block_size() & 31) == 0:
+        return fold_whole(words, like, op, warps, before, every)
+    first = take_total(words, int32(0), like)
+    prefix = walk_totals(words, first, op, before)
+    total = prefix if every is None else walk_totals(words, first, op, every)
     barrier()
     return prefix, total
 
@@ -125,7 +147,8 @@ def fold_totals(words, like, op, warps, before, every):
 def whole_warps(threads):
     """Return whether the first `threads` threads are the whole block and fill its warps.
 
-    The same for all threads; without a `num_valid` it depends on the launch alone, and the branch on it costs nothing.
+    The same for all threads; without a `num_valid` it depends on the launch alone. A collective branches on it once: a
+    call takes some hundred cycles, and every branch ten.
     """
     return threads == block_size() and (threads & 31) == 0
 
@@ -142,14 +165,12 @@ def scan_lanes(value, op, members, count):
 
 
 @device_function()
-def put_reduction(words, value, op, threads):
-    """Reduce `value` over each warp's part of the first `threads` threads and store the total."""
-    if whole_warps(threads):
-        total = reduce_members(value, op, FULL_MASK, 32)
-        if lane_number() == 0:
-            put_total(words, warp_number(), total)
-    else:
-        count = lanes_of(threads)
-        total = scan_lanes(value, op, existing_lanes(), count)
-        if lane_number() == int32(count - 1):
-            put_total(words, warp_number(), total)
+def to_first_lane(value, op):
+    """Reduce `value` over a full warp, in lane order; lane 0 has the result, the others anything."""
+    if is_commutative(op):
+        return reduce_members(value, op, FULL_MASK, 32)
+    total = value
+    for k in range(5):
+        later = shuffle_down(FULL_MASK, total, 1 << k)[0]
+        total = combine(op, total, later)
+    return total
