@@ -8,6 +8,7 @@ from numba import cuda
 
 import warpkit as wk
 from warpkit import device
+from warpkit.host.scratch import Scratch
 from warpkit.simt import machine
 
 from .reductions import NUMPY, POLICY, data, result, to_device
@@ -101,7 +102,12 @@ def test_its_scratch_goes_with_it(monkeypatch):
     release = machine.release
     monkeypatch.setattr(machine, "release", lambda *given: (released.append(given), release(*given)))
     x, out = to_device(np.arange(900)), result(np.int64)
-    for count in (1, 2):
-        wk.prepare(device.sum, x, out=out, policy=POLICY)()
-        gc.collect()
-        assert len(released) == count
+    call = wk.prepare(device.sum, x, out=out, policy=POLICY)
+    call()
+    (memory,) = [kept for kept in call.keep if isinstance(kept, Scratch)]
+    pointer = memory.pointer
+    gc.collect()
+    assert pointer not in [given[0] for given in released]
+    del call, memory
+    gc.collect()
+    assert [given[0] for given in released].count(pointer) == 1

@@ -34,6 +34,8 @@ def prepared(
     result = out
     if target is None:
         result = machine.device_array((family.parts,), plan.result, handle)
+        if not machine.is_capturing(handle):
+            machine.stream_synchronize(handle)  # from now on it is there for work on any stream
         target = as_output(result, "out")
         plan = planned(family, flat, target, dtype, init, counter, policy)
 

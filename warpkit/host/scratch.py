@@ -114,8 +114,13 @@ def _let_go_of_old_streams(stream: int) -> None:
 
 
 def own_scratch(spec: ArraySpec, slots: int, stream: int) -> Scratch:
-    """Return memory like `scratch` that lives as long as the object returned: for a prepared call, which keeps it."""
+    """Return memory like `scratch` that lives as long as the object returned: for a prepared call, which keeps it.
+
+    It is there for work on any stream: waits for `stream`, unless that is being captured.
+    """
     memory = Scratch(spec, slots, stream, 0)
+    if not machine.is_capturing(stream):  # there it was made beside the graph, and waited for
+        machine.stream_synchronize(stream)
     weakref.finalize(memory, _release_quietly, memory.pointer, stream).atexit = False
     return memory
 
