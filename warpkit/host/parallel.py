@@ -9,7 +9,7 @@ from ..simt.specs import Spec, tuple_spec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
 from .launch import Prepared
-from .parallel_calls import Calls, Loaded, check_function, enter_with, kernel_of, rebound, walked
+from .parallel_calls import Calls, Loaded, check_function, enter_with, kernel_of, rebound, settle, walked
 from .parallel_kernels import THREADS, TILE, each_item
 from .ranges import Dimensions, dimensions_of, num_items
 from .streams import as_stream, keep
@@ -154,6 +154,8 @@ def _plan(range: Any, body: Any, *args: Any, stream: Any = None) -> Prepared:
         given = machine.tuple_payload([argument.payload for argument in arguments])
         payloads = [*loop.payloads, given, *[argument.payload for argument in captured]]
         steps = [KernelStep(loaded.kernel, loop.grid, loop.block, 0, payloads)]
+        if captured:
+            settle(handle)
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
         return _plan(range, body, *rebound(body, ndim, args, replaced), stream=handle)

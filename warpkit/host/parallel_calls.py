@@ -142,6 +142,12 @@ def enter_with(
     return handle, captured, visitors
 
 
+def settle(stream: int) -> None:
+    """Wait for what a call has made or copied on `stream` while it was prepared: it may run on any other."""
+    if not machine.is_capturing(stream):
+        machine.stream_synchronize(stream)
+
+
 def rebound(body: Any, ndim: int, args: tuple[Any, ...], replaced: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return a prepared call's arguments with some replaced, by the names that the body gives them."""
     names = _names(body, ndim, len(args))

@@ -9,7 +9,7 @@ from ..simt.specs import ArraySpec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument, as_output
 from .launch import Prepared, same_spec
-from .parallel_calls import Calls, check_function, enter_with, rebound
+from .parallel_calls import Calls, check_function, enter_with, rebound, settle
 from .parallel_reduce_plan import ZERO, Meaning, Plan, operator_of, plan_of
 from .ranges import dimensions_of, num_items
 from .results import landing
@@ -161,6 +161,9 @@ def _planned(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out
         result = machine.device_array((1,), plan.result, call.stream)
         target = as_output(result, "out")
     memory = own_scratch(plan.store, plan.slots, call.stream) if plan.slots and plan.store is not None else None
+
+    if out is None or call.captured:
+        settle(call.stream)
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
         others = dict(replaced)
