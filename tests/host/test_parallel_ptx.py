@@ -9,6 +9,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.host import test_parallel_large as large
 from tests.host.dry import Array, dry
 from tests.host.loops import HITS, device_function
 from tests.host.test_parallel import add_index, filling, plus_one
@@ -210,6 +211,19 @@ def test_n06_bodies_of_every_kind_compile(make):
 def test_n06_collectives_of_a_warp_compile():
     launch = launched(64, lambda i, y: operator.setitem(y, i, wk.warp_active_sum(i)), Array(64, "i8"))
     assert count(launch.ptx, "activemask") == 4
+
+
+def test_n06_bodies_of_the_tests_on_a_gpu_compile():
+    counters = Array(8, "i8")
+    for given, body_of_test, *args in [
+        ((65536, 65536), large.sampled, counters),
+        (2**31 + 64, large.write_byte, Array(2**31 + 64, "u1")),
+        ((46349, 46349), large.outside_2, 46349, 46349, counters),
+        ((1291, 1303, 1277), large.outside_3, 1291, 1303, 1277, counters),
+        (1, large.spin, counters),
+        (1, large.release, counters),
+    ]:
+        assert launched(given, body_of_test, *args).image.spills == 0
 
 
 def test_the_shape_of_a_launch_is_decided_on_the_host():
