@@ -145,7 +145,7 @@ def copies(x, out):
 @device
 def copies_too_much(x, out):
     """Copy more items than the tile has room for."""
-    tile = wk.shared_array(THREADS - 1, np.int32)
+    tile = wk.shared_array(SHORT, np.int32)
     pipe = wk.block_copy_pipeline(1)
     wk.block_copy_async(pipe, tile, x, 0, THREADS)
     wk.block_copy_wait(pipe, 0)
