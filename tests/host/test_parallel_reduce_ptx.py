@@ -9,7 +9,8 @@ import pytest
 import warpkit as wk
 from tests.host.dry import Array, dry
 from tests.host.test_parallel_ptx import FORBIDDEN, SHAPES, form_of, images
-from tests.host.test_parallel_reduce import BODIES, LETTERS, affine, compose, spell
+from tests.host.test_parallel_reduce import BODIES
+from tests.host.test_parallel_reduce_ops import LETTERS, affine, compose, spell
 from tests.ptx import assert_register_only, body, count
 
 READS = [
