@@ -13,6 +13,7 @@ from numba import cuda
 import warpkit as wk
 
 THREADS, SIZE = 64, 2
+SHORT = THREADS - 1
 device = cuda.jit(device=True)
 
 

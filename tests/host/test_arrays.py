@@ -307,7 +307,7 @@ def test_a_record_is_an_argument(kind):
     found = as_argument(records.view(kind)[0], "x")
     assert found.spec is scalar_spec(fields)
     assert found.spec.dtype.type is np.void
-    assert found.payload == machine.scalar_payload(found.spec, records[0])
+    assert found.payload == as_argument(records[0], "x").payload  # on a GPU: one place for equal records
 
 
 def test_a_record_of_objects_is_refused():

@@ -73,7 +73,7 @@ def test_p09_an_empty_tensor_has_no_memory(torch):
         ({"requires_grad": True}, "x.detach()"),
         ({"device": -1}, "x.cuda()"),
         ({"dtype": "bfloat16"}, "bfloat16"),
-        ({"dtype": "float8_e4m3fn"}, "x.float()"),
+        ({"dtype": "float8_e4m3fn"}, "float"),  # a type of NumPy where ml_dtypes is imported
         ({"layout": "sparse_coo"}, "x.to_dense()"),
         ({"layout": "sparse_csr"}, "layout torch.sparse_csr"),
     ],
@@ -281,7 +281,8 @@ def test_a_real_array_is_read_as_its_interface_says(name, dtype):
         found = as_argument(view, "x")
         slow = as_argument(said_by(view, version=2), "x")
         for what in ("spec", "pointer", "shape", "strides", "dtype", "device"):
-            assert getattr(found, what) == getattr(slow, what), what
+            if what != "pointer" or found.size:  # an interface says 0 for no items
+                assert getattr(found, what) == getattr(slow, what), what
 
 
 @pytest.mark.gpu
@@ -481,7 +482,8 @@ def test_our_stream_is_a_stream_of_theirs(name):
         theirs = package.cuda.ExternalStream(stream.handle)
         current = package.cuda.stream(theirs)
     else:
-        theirs = current = package.cuda.ExternalStream(stream.handle)
+        make = getattr(package.cuda.Stream, "from_external", None)
+        theirs = current = make(stream) if make else package.cuda.ExternalStream(stream.handle)
     assert Stream.wrap(theirs) == stream
     with current:
         x, out = new(name, package, 2), new(name, package, 0)

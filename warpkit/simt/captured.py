@@ -72,7 +72,8 @@ def spec_of(array: Any) -> ArraySpec:
     if interface is None:  # a device array of the simulator
         return array_spec(array.dtype, array.ndim, array.is_c_contiguous())
     shape, strides = interface["shape"], interface.get("strides")
-    dtype = _dtype(interface)
+    own = getattr(array, "dtype", None)  # numba's arrays say nothing of fields in their interface
+    dtype = own if isinstance(own, np.dtype) and own.names else _dtype(interface)
     contiguous = strides is None or _in_c_order(shape, strides, dtype.itemsize)
     return array_spec(dtype, len(shape), contiguous, bool(interface["data"][1]))
 
