@@ -126,6 +126,7 @@ def test_prepared_calls_repeat_and_take_other_arguments():
     call = wk.prepare(scale, 2, 32, x, y, 2.0)
     assert y.copy_to_host().tolist() == [0] * 40
     call()
+    wk.synchronize()
     call(wk.Stream())
     wk.synchronize()
     assert y.copy_to_host().tolist() == (2 * np.arange(40.0)).tolist()

@@ -36,6 +36,7 @@ def uploaded(values):
     array = machine.device_array(values.shape, values.dtype, 0)
     values = np.ascontiguousarray(values)
     machine.copy_from_host(address(array), values.ctypes.data, values.nbytes, 0)
+    machine.stream_synchronize(0)
     return array
 
 

@@ -154,6 +154,8 @@ def prepare_kernel(
 
     compiled, known = program.compiled(tuple(argument.spec for argument in arguments))
     captured = captured_arguments(known, compiled.captured, handle)
+    if captured and not machine.is_capturing(handle):
+        machine.stream_synchronize(handle)  # what was copied is there for work on any stream
     payloads = [argument.payload for argument in (*arguments, *captured)]
     steps = [] if 0 in whole else [KernelStep(compiled.kernel, whole, size, shared, payloads)]
     return Prepared(steps, handle, (args, arguments, captured), again)

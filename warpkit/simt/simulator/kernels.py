@@ -11,15 +11,17 @@ from numba.cuda.simulator import kernel as numba_kernel
 from numba.cuda.simulator.args import ArgHint, InOut
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
 
-from . import exploring
+from . import exploring, stream_order, traces
 from .arrays import KernelArray, _address
 from .capturing import as_it_runs
 from .elements import element_of
 from .launches import Launch
+from .numba_api.streams import handle_of
 from .records import Record
 from .scalars import promoted
 from .shadow import Buffer
 from .threads import Thread
+from .traces import Traced
 
 THREADS_PER_BLOCK = 1024
 _one_at_a_time = threading.RLock()
@@ -40,12 +42,15 @@ def _call(self, *args, **kwargs):
         mode = exploring.current()
         seed = _seed() if mode is None else mode
         launch = Launch(self.fn, grid, block, self.dynshared_size, self._debug, seed, mode is not None)
+        launch.traced = stream_order.watching()
         if getattr(self, "warpkit_launches", False):
             launch.function = as_it_runs(self.fn, functools.partial(_global, launch))
         back = []
         launch.run([_argument(launch, arg, self.extensions, back) for arg in args])
         for write in back:
             write()
+        if launch.traced:
+            traces.finish(launch, self.__dict__.get("warpkit_stream", 0))
 
 
 def _seed():
@@ -79,14 +84,14 @@ def _argument(launch, arg, extensions, back):
 
 def _global(launch, data):
     """Return an array argument; arrays that share memory share a Buffer."""
-    root = data
-    while isinstance(root.base, np.ndarray):
-        root = root.base
+    root = stream_order.root_of(data)
     buffer = launch.buffers.get(id(root))
     if buffer is None:
-        label = f"a global array of {data.dtype}, shape {data.shape}"
-        buffer = launch.buffers[id(root)] = Buffer(launch, label, None, element_of(data.dtype).unit)
-    return KernelArray(np.asarray(data), launch, buffer, launch.exploring, _address(data) - _address(root))
+        label, unit = f"a global array of {data.dtype}, shape {data.shape}", element_of(data.dtype).unit
+        buffer = Traced(launch, label, unit, root) if launch.traced else Buffer(launch, label, None, unit)
+        launch.buffers[id(root)] = buffer
+    watched = launch.exploring or launch.traced
+    return KernelArray(np.asarray(data), launch, buffer, watched, _address(data) - _address(root))
 
 
 def _configured(self, configuration):
@@ -96,6 +101,8 @@ def _configured(self, configuration):
     copy = object.__new__(type(self))
     copy.__dict__.update(self.__dict__)
     copy.grid_dim, copy.block_dim = normalize_kernel_dimensions(*configuration[:2])
+    if len(configuration) >= 3:
+        copy.warpkit_stream = handle_of(configuration[2])
     if len(configuration) >= 4:
         copy.dynshared_size = int(configuration[3])
     return copy

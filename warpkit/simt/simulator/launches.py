@@ -24,7 +24,7 @@ class Launch:
         self.function, self.grid, self.shape, self.dynamic_bytes = function, grid, block, dynamic_bytes
         self.grid_dim, self.block_dim = dim3(*grid), dim3(*block)
         self.random = random.Random(seed) if seed or exploring else None
-        self.exploring, self.seed = exploring, seed
+        self.exploring, self.seed, self.traced = exploring, seed, False
         self.hub, self.running, self.closing = getcurrent(), None, False
         self.buffers, self.resident = {}, []
         self.version = self.meetings = 0

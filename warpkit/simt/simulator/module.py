@@ -8,7 +8,7 @@ from numba.cuda.simulator import kernelapi
 
 from warpkit.errors import OutsideKernel
 
-from .numba_api import barriers, bits, halves, indices, memory, vectors, warp
+from .numba_api import barriers, bits, halves, indices, memory, streams, vectors, warp
 
 NAMES = {
     indices: "threadIdx blockIdx blockDim gridDim grid gridsize warpsize",
@@ -18,6 +18,7 @@ NAMES = {
     halves: "fp16",
     memory: "shared local const atomic threadfence threadfence_block threadfence_system nanosleep "
     "ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt",
+    streams: "synchronize",
     barriers: "syncthreads syncthreads_count syncthreads_and syncthreads_or cg",
 }
 
@@ -49,3 +50,4 @@ def upgrade():
     kernelapi.GridGroup = barriers.GridGroup
     cuda.GridGroup = barriers.GridGroup
     vectors.teach()
+    streams.teach()

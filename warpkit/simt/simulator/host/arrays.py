@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import stream_order
 from .kernels import array_payload
 
 
@@ -24,5 +25,6 @@ def read_device_array(
     memory: what `array_packer` takes as the owner.  foreign: False, Python counts the references.
     """
     held = array._ary
+    stream_order.met(stream_order.root_of(held))
     stream = array.stream if type(array.stream) is int else 0
     return held.ctypes.data, held.shape, held.strides, held.dtype, stream or None, 0, array, False

@@ -21,4 +21,4 @@ def decorated(kernel: Any) -> tuple[Any, Options | None]:
 
 def launch_by_numba(kernel: Any, grid: Any, block: Any, shared: int, stream: int, args: tuple[Any, ...]) -> None:
     """Launch a kernel through numba's own object: it honours extensions."""
-    kernel[grid, block, 0, shared](*args)
+    kernel[grid, block, stream, shared](*args)

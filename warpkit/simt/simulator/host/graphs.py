@@ -5,7 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...steps import CopyStep, KernelStep, Step
+from ...steps import DOWNLOAD, ON_DEVICE, UPLOAD, CopyStep, KernelStep, Step
+from .memory import copied, written
+
+_NAMES = {ON_DEVICE: "a copy", UPLOAD: "an upload", DOWNLOAD: "a download"}
 
 
 def fits_graph(step: Step) -> bool:
@@ -31,7 +34,8 @@ def run(step: Step, stream: int) -> None:
     if isinstance(step, KernelStep):
         step.kernel.launch(step.grid, step.block, step.shared, stream, step.payloads)
     elif isinstance(step, CopyStep):
-        ctypes.memmove(step.target, step.source, step.nbytes)
+        copied(_NAMES[step.direction], step.target, step.source, step.nbytes, stream)
     else:
         pattern = np.full(step.items, step.value, f"u{step.itemsize}")
         ctypes.memmove(step.target, pattern.ctypes.data, pattern.nbytes)
+        written("a fill", step.target, pattern.nbytes, stream)

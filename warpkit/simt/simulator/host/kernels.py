@@ -57,7 +57,7 @@ class Kernel:
         for what, given, most in (("grid", grid, DEVICE.max_grid), ("block", block, DEVICE.max_block)):
             if any(extent > limit for extent, limit in zip(given, most)):
                 raise ValueError(f"a {what} has at most {most} on its axes, not {tuple(given)}.")
-        self._kernel[grid, block, 0, shared](*payloads)
+        self._kernel[grid, block, stream, shared](*payloads)
 
     def bind(self, grid: Triple, block: Triple, shared: int, payloads: Sequence[Any]) -> Callable[[int], None]:
         """Return a function of the stream that launches with everything else decided."""

@@ -9,6 +9,7 @@ import numpy as np
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
 from ...specs import Properties
+from .. import stream_order
 
 ALIGNMENT = 256  # of every allocation, as on a GPU
 UNWRITTEN = 0xCD
@@ -83,6 +84,8 @@ def allocate(nbytes: int, stream: int, zeroed: bool = False) -> int:
         pointer = -(-store.ctypes.data // ALIGNMENT) * ALIGNMENT
         _blocks[pointer] = store[pointer - store.ctypes.data :][:nbytes]
         bisect.insort(_starts, pointer)
+    stream_order.forgotten(pointer, nbytes)
+    written("an allocation", pointer, nbytes, stream)
     return pointer
 
 
@@ -90,6 +93,7 @@ def release(pointer: int, stream: int) -> None:
     """Free memory."""
     if pointer:
         with _lock:
+            stream_order.forgotten(pointer, _blocks[pointer].size)
             del _blocks[pointer], _starts[bisect.bisect_left(_starts, pointer)]
 
 
@@ -107,29 +111,46 @@ def device_array(shape: tuple[int, ...], dtype: Any, stream: int, keep: object =
     array = np.empty(shape, dtype)
     if array.size:
         ctypes.memset(array.ctypes.data, UNWRITTEN, array.nbytes)
+        stream_order.met(array)
+        written("an allocation", array.ctypes.data, array.nbytes, stream)
     return FakeCUDAArray(array)
+
+
+def written(name: str, pointer: int, nbytes: int, stream: int) -> None:
+    """Note that work on a stream has written memory."""
+    if nbytes and stream_order.watching():
+        stream_order.done(stream, name, [stream_order.at(stream_order.WRITE, pointer, nbytes)])
+
+
+def copied(name: str, target: int, source: int, nbytes: int, stream: int, host: bool = False) -> None:
+    """Copy memory, and note it; `host`: the source is read when this returns, and is nobody's business."""
+    if nbytes:
+        ctypes.memmove(target, source, nbytes)
+        if stream_order.watching():
+            reads = [] if host else [stream_order.at(stream_order.READ, source, nbytes)]
+            stream_order.done(stream, name, [*reads, stream_order.at(stream_order.WRITE, target, nbytes)])
 
 
 def copy(target: int, source: int, nbytes: int, stream: int) -> None:
     """Copy memory."""
-    if nbytes:
-        ctypes.memmove(target, source, nbytes)
+    copied("a copy", target, source, nbytes, stream)
 
 
 def fill(target: int, byte: int, nbytes: int, stream: int) -> None:
     """Set every byte."""
     if nbytes:
         ctypes.memset(target, byte, nbytes)
+        written("a fill", target, nbytes, stream)
 
 
 def copy_from_host(target: int, source: int, nbytes: int, stream: int) -> None:
     """Copy memory."""
-    copy(target, source, nbytes, stream)
+    copied("an upload", target, source, nbytes, stream, host=not is_pinned(source))
 
 
 def copy_to_host(target: int, source: int, nbytes: int, stream: int) -> None:
     """Copy memory."""
-    copy(target, source, nbytes, stream)
+    copied("a download", target, source, nbytes, stream)
 
 
 _pinned: dict[int, np.ndarray] = {}
@@ -139,11 +160,13 @@ def pinned(nbytes: int) -> int:
     """Return the address of host memory."""
     store = np.full(max(nbytes, 1), UNWRITTEN, np.uint8)
     _pinned[store.ctypes.data] = store
+    stream_order.forgotten(store.ctypes.data, store.nbytes)
     return store.ctypes.data
 
 
 def unpin(pointer: int) -> None:
     """Free host memory that `pinned` gave."""
+    stream_order.forgotten(pointer, _pinned[pointer].nbytes)
     del _pinned[pointer]
 
 

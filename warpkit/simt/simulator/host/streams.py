@@ -1,14 +1,18 @@
-"""Simulated streams and events: numbers with an order. Work is done when its call returns, so nothing ever waits."""
+"""Simulated streams and events: numbers with an order. Work is done when its call returns, so nothing ever waits.
+
+What a GPU would be free to do in another order is found all the same: see stream_order.py.
+"""
 
 import itertools
 import time
 
 from ....errors import Refused
+from .. import stream_order
 
 DEFAULT_STREAMS = (0, 1, 2)
 _numbers = itertools.count(0x1000, 16)
 _streams: set[int] = set()
-_events: dict[int, float | None] = {}  # when it was recorded; None: never
+_events: dict[int, tuple[float, stream_order.Clock] | None] = {}  # when it was recorded, and after what; None: never
 
 
 def _known(stream: int) -> int:
@@ -21,17 +25,19 @@ def stream_create(nonblocking: bool = True) -> int:
     """Return a new stream."""
     stream = next(_numbers)
     _streams.add(stream)
+    stream_order.created(stream, nonblocking)
     return stream
 
 
 def stream_destroy(stream: int) -> None:
     """Destroy a stream."""
     _streams.remove(stream)
+    stream_order.destroyed(stream)
 
 
 def stream_synchronize(stream: int) -> None:
     """Nothing is pending."""
-    _known(stream)
+    stream_order.synchronized(_known(stream))
 
 
 def stream_id(stream: int) -> int:
@@ -41,11 +47,13 @@ def stream_id(stream: int) -> int:
 
 def stream_query(stream: int) -> bool:
     """Return True: nothing is pending."""
-    return bool(_known(stream) + 1)
+    stream_order.synchronized(_known(stream))
+    return True
 
 
 def synchronize() -> None:
     """Nothing is pending."""
+    stream_order.synchronized()
 
 
 def is_capturing(stream: int) -> bool:
@@ -72,25 +80,27 @@ def event_destroy(event: int) -> None:
 
 def event_record(event: int, stream: int) -> None:
     """Note the time."""
-    _known(stream)
-    _events[event] = time.perf_counter()
+    _events[event] = time.perf_counter(), stream_order.recorded(_known(stream))
 
 
 def event_wait(stream: int, event: int) -> None:
     """Nothing is pending."""
-    _known(stream)
-    _events[event]
+    found = _events[event]
+    if found is not None:
+        stream_order.waited(_known(stream), found[1])
 
 
 def event_query(event: int) -> bool:
     """Return True."""
-    _events[event]
+    event_synchronize(event)
     return True
 
 
 def event_synchronize(event: int) -> None:
     """Nothing is pending."""
-    _events[event]
+    found = _events[event]
+    if found is not None:
+        stream_order.host_knows(found[1])
 
 
 def event_elapsed(first: int, second: int) -> float:
@@ -98,4 +108,4 @@ def event_elapsed(first: int, second: int) -> float:
     began, ended = _events[first], _events[second]
     if began is None or ended is None:
         raise Refused("elapsed: both events must have been recorded.")
-    return (ended - began) * 1e3
+    return (ended[0] - began[0]) * 1e3
