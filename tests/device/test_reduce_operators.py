@@ -61,6 +61,15 @@ def test_order_is_kept(n):
             assert device.reduce(to_device(x[1:]), append_bits, policy=policy) == rest
 
 
+@pytest.mark.parametrize("threads", [32, 64])
+@pytest.mark.parametrize("n", [255, 256, 513, 1100, 1500])
+def test_order_is_kept_where_a_warp_has_many_rows(n, threads):
+    x = bit_strings(n)
+    one_block = device.ReducePolicy(single_loads=1 << 20, single_threads=threads)
+    expected = functools.reduce(operators.py_append_bits, x.tolist())
+    assert device.reduce(to_device(x), append_bits, policy=one_block) == expected
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64], ids=label)
 def test_order_is_kept_around_whole_reads_and_rows(dtype):
     """`last but not 0` finds the last item that is not, wherever it is among reads, rows, warps and blocks."""

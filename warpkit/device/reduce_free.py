@@ -10,7 +10,7 @@ from typing import Any
 from ..block.grid import COUNTER, LONG, leave_total, take_total
 from ..block.shape import int32, lane_number, warp_number, warps_of
 from ..block.totals import SLOTS, fold_lanes, lane_part, put_total, take_four
-from ..simt.lanes import block_index, block_size, grid_size, thread_index
+from ..simt.lanes import block_size, block_x, grid_x, thread_x
 from ..simt.machine import device_function
 from ..simt.memory import local_array, scratch, store_relaxed
 from ..simt.states import state_value, viewed
@@ -26,7 +26,7 @@ from .reduce_reading import Reading, first_of, fold_vector
 def gather(totals, items, x, begin, end, head, length, fetch, lift, op, narrow, like, inverses):
     """Combine the vectors from `begin` to `end` into `totals`, one for each read in flight."""
     threads = block_size()
-    at = begin + thread_index()
+    at = begin + thread_x()
     while begin < end:
         for k in range(totals.size):  # where nothing is left, the last vector again: no read waits for a condition
             fetch(items, k * length, x, head + min(at + k * threads, end - 1) * length, inverses)
@@ -42,8 +42,8 @@ def gather(totals, items, x, begin, end, head, length, fetch, lift, op, narrow, 
 @device_function()
 def gather_blocks(totals, store, like, op, empty):
     """Combine what the blocks left behind into `totals`; the threads of the last block call."""
-    threads, blocks = block_size(), grid_size()
-    begin = thread_index()
+    threads, blocks = block_size(), grid_x()
+    begin = thread_x()
     for k in range(totals.size):
         totals[k] = empty(op, like)
     while begin < blocks:
@@ -102,29 +102,29 @@ def free_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
         tail = n - head - (vectors << length_shift)
         for k in range(loads):
             totals[k] = empty(op, like)
-        if block_index() == 0 and thread_index() < head + tail:
-            edge = thread_index() + 0 * n
+        if block_x() == 0 and thread_x() < head + tail:
+            edge = thread_x() + 0 * n
             place = edge if edge < head else n - tail + (edge - head)
             fetch_item(items, 0, x, place, inverses)
             totals[0] = fold_vector(items, 0, 1, place, lift, op, narrow, like)
         # this block's share of them
         begin, end = 0 * n, vectors
-        if grid_size() > 1:
+        if grid_x() > 1:
             rows = (vectors + 31) >> 5
-            begin = first_of(rows, grid_size(), inverses[0], block_index()) << 5
-            end = min(first_of(rows, grid_size(), inverses[0], block_index() + 1) << 5, vectors)
+            begin = first_of(rows, grid_x(), inverses[0], block_x()) << 5
+            end = min(first_of(rows, grid_x(), inverses[0], block_x() + 1) << 5, vectors)
         gather(totals, items, x, begin, end, head, length, fetch, lift, op, narrow, like, inverses)
         total = fold_block(words, fold(totals, op), op)
         # the last block combines the shares
         is_last = True
-        if grid_size() > 1:
+        if grid_x() > 1:
             is_last = leave_total(total, store)
             if is_last:
                 gather_blocks(totals, store, like, op, empty)
                 total = fold_block(words, fold(totals, op), op)
-                if thread_index() == 0:
+                if thread_x() == 0:
                     store_relaxed(viewed(store, LONG), COUNTER, 0)
-        if is_last and thread_index() == 0:
+        if is_last and thread_x() == 0:
             put(out, settle(finish, op, init, total, n))
 
     return reduce_in_any_order

@@ -11,7 +11,7 @@ from typing import Any
 from ..block.grid import COUNTER, LONG, leave_total, take_total
 from ..block.shape import int32, lane_number, log2_up, warp_number, warps_of
 from ..block.totals import SLOTS, fold_totals, put_total, scan_lanes
-from ..simt.lanes import block_index, block_size, grid_size, shuffle, shuffle_xor, thread_index
+from ..simt.lanes import block_size, block_x, grid_x, shuffle, shuffle_xor, thread_x
 from ..simt.machine import device_function
 from ..simt.memory import local_array, scratch, store_relaxed
 from ..simt.states import state_value, viewed
@@ -125,7 +125,7 @@ def fold_blocks(words, store, like, op, blocks):
     each = (rows + warps - 1) >> log2_up(warps)
     first = min(warp_number() * each, rows)
     total = gather_block_rows(store, like, op, first, min(first + each, rows), blocks)
-    if thread_index() == 0:
+    if thread_x() == 0:
         store_relaxed(viewed(store, LONG), COUNTER, 0)
     return fold_warps(words, total, op, within(rows, warps))
 
@@ -165,8 +165,8 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
         tail = n - head - (vectors << length_shift)
         # this warp's share of their rows
         warps = warps_of(block_size())
-        rows, parts = (vectors + 31) >> 5, grid_size() * warps
-        part = block_index() * warps + warp_number()
+        rows, parts = (vectors + 31) >> 5, grid_x() * warps
+        part = block_x() * warps + warp_number()
         first = first_of(rows, parts, inverses[0], part)
         last = first_of(rows, parts, inverses[0], part + 1)
         total = gather_rows(
@@ -174,10 +174,10 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
         )
         # the warps of this block; those that have a share are the first ones of the grid
         busy = min(rows, parts)
-        total = fold_warps(words, total, op, within(busy - block_index() * warps, warps))
+        total = fold_warps(words, total, op, within(busy - block_x() * warps, warps))
         # the last block combines the blocks
         is_last = True
-        if grid_size() > 1:
+        if grid_x() > 1:
             is_last = leave_total(total, store)
             if is_last:
                 total = fold_blocks(words, store, like, op, (busy + warps - 1) >> log2_up(warps))
@@ -189,7 +189,7 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
             if tail > 0:
                 latest = edge_row(items, x, n - tail, tail, fetch_item, lift, op, narrow, like, inverses)
                 total = combine(op, total, latest) if n > tail else latest
-            if thread_index() == 0:
+            if thread_x() == 0:
                 put(out, settle(finish, op, init, total, n))
 
     return reduce_in_order
