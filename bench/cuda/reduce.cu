@@ -14,6 +14,7 @@
 
 constexpr int repeats = 30;
 constexpr int calls_in_graph = 100;
+constexpr int64_t spread = int64_t(1) << 28;  // bytes: several times what the L2 cache holds
 
 template <typename Total>
 struct Add {
@@ -91,10 +92,17 @@ void measure(const char* what, Total init, Operator op, const std::vector<int>& 
     void* memory;
     CHECK(cub::DeviceReduce::Reduce(nullptr, bytes, items, out, n, op, init, stream));
     CHECK(cudaMalloc(&memory, bytes));
-    auto call = [&](cudaStream_t on) { CHECK(cub::DeviceReduce::Reduce(memory, bytes, items, out, n, op, init, on)); };
+    // Many calls on few bytes take turns on different parts of the array, so that it is not the L2 cache that is read.
+    bool large = n >= (1 << 24);
+    int64_t parts = large ? std::max<int64_t>(1, std::min<int64_t>(int64_t(1) << most, spread / sizeof(Item)) / n) : 1;
+    int64_t turn = 0;
+    auto call = [&](cudaStream_t on) {
+      const Item* part = items + n * (turn++ % parts);
+      CHECK(cub::DeviceReduce::Reduce(memory, bytes, part, out, n, op, init, on));
+    };
     call(stream);
     CHECK(cudaStreamSynchronize(stream));
-    std::printf("%s 2^%d\t%.3f\n", what, exponent, n < (1 << 24) ? in_graph(call, stream) : queued(call, stream));
+    std::printf("%s 2^%d\t%.3f\n", what, exponent, large ? queued(call, stream) : in_graph(call, stream));
     std::fflush(stdout);
     CHECK(cudaFree(memory));
   }
