@@ -17,7 +17,7 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
-HOST = {"launch": "launch", "first-call": "first_call"}
+HOST = {"launch": "launch", "first-call": "first_call", "parallel_for": "parallel_for"}
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
 TUNING = {"reduce-policies": "device_reduce_policies"}
 """Suites that policies are chosen from, only run by name."""
@@ -27,11 +27,11 @@ SUITES = {
 }  # fmt: skip
 GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
 GPU_SUITES = {"warp", "claims", *BLOCK, *HOST, *REDUCE, *TUNING}
-APART = {*BLOCK, *REDUCE, *TUNING}
+APART = {*BLOCK, *REDUCE, *TUNING, "parallel_for"}
 """Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
 PATIENCE = 150
 """Seconds after which such a process is given up."""
-LONGER = {"reduce-device": 450, "reduce-policies": 550}
+LONGER = {"reduce-device": 450, "reduce-policies": 550, "parallel_for": 400}
 """The same for suites that build large peers, or measure much."""
 
 
