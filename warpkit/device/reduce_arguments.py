@@ -1,6 +1,5 @@
 """What reductions take and give beside the array: counts, `out`, `init`, results on the host."""
 
-import ctypes
 import operator
 import threading
 import weakref
@@ -79,7 +78,7 @@ class Landing(threading.local):
         if found is None:
             nbytes = dtype.itemsize * parts
             pointer = machine.pinned(nbytes)
-            view = np.frombuffer(memoryview((ctypes.c_char * nbytes).from_address(pointer)), dtype)
+            view = machine.host_bytes(pointer, nbytes).view(dtype)
             weakref.finalize(view, machine.unpin, pointer).atexit = False
             payload = machine.array_payload(pointer, (parts,), None, dtype)
             found = self.places[dtype, parts] = payload, view
