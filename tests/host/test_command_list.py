@@ -287,7 +287,7 @@ def test_calls_come_in_their_place():
     assert back.tolist() == [105] * 64
 
 
-def test_a_callback_that_raises_is_raised_once_and_the_rest_runs():
+def test_p25_a_callback_that_raises_is_raised_once_and_the_rest_runs():
     stream, ran = wk.Stream(), []
     stream << wk.CommandList().add_callback(lambda: 1 / 0).add_callback(lambda: ran.append(1)).commit()
     stream << wk.CommandList().add_callback(lambda: ran.append(2)).commit()

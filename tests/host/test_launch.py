@@ -101,7 +101,7 @@ WRONG = [
     (lambda x: wk.launch(scale, 1, 0, x, x, 2), "block"),
     (lambda x: wk.launch(scale, (1, 1, 1, 1), 32, x, x, 2), "grid"),
     (lambda x: wk.launch(scale, 1.5, 32, x, x, 2), "grid"),
-    (lambda x: wk.launch(scale, 1, 2048, x, x, 2), "at most 1024 threads, not 2048"),
+    (lambda x: wk.launch(scale, 1, 2048, x, x, 2), "at most 1024 threads, not 2048"),  # P36
     (lambda x: wk.launch(3, 1, 32, x), "a kernel is a function decorated with cuda.jit, not a int"),
     (lambda x: wk.launch(scale, 1, 32, np.zeros(3), x, 2), "to_device"),
     (lambda x: wk.launch(cuda.jit(device=True)(lambda x: x), 1, 32, x), "is a device function"),
@@ -201,7 +201,7 @@ def test_equal_closures_share_a_kernel_and_many_different_ones_do_not_pile_up():
     assert len(program._compiled) - before <= (5 if machine.SIMULATOR else 1)
 
 
-def test_kernels_kept_are_bounded(monkeypatch):
+def test_p15_kernels_kept_are_bounded(monkeypatch):
     monkeypatch.setattr(program, "MOST_KERNELS", 8)
 
     def make(value):
@@ -223,7 +223,7 @@ def test_one_program_a_kernel():
     assert program_of(scale) is program_of(scale)
 
 
-def test_eight_threads_begin_at_once():
+def test_p30_eight_threads_begin_at_once():
     kernels = []
     for dtype in "i4 u4 i8 f4 f8 c8 u1 i2".split():
         x = device(np.arange(64).astype(dtype))
@@ -277,7 +277,7 @@ def test_a_second_process_does_not_compile(tmp_path):
 
 
 @pytest.mark.gpu
-def test_after_a_fork_the_error_is_clear(tmp_path):
+def test_p29_after_a_fork_the_error_is_clear(tmp_path):
     code = """
         import os
         import numpy as np
@@ -303,7 +303,7 @@ def test_after_a_fork_the_error_is_clear(tmp_path):
 
 
 @pytest.mark.gpu
-def test_fork_before_the_first_use_works(tmp_path):
+def test_p29_fork_before_the_first_use_works(tmp_path):
     code = """
         import os
         import numpy as np
@@ -376,7 +376,7 @@ def test_kernels_with_debug_go_through_numba():
 
 
 @pytest.mark.gpu
-def test_nothing_goes_to_the_default_stream():
+def test_p32_nothing_goes_to_the_default_stream():
     """A kernel that spins on the default stream does not keep work on a stream of its own waiting."""
 
     @cuda.jit
