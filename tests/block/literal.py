@@ -56,8 +56,8 @@ def compiled(compile_ptx, kernel, name, out=None):
 
 
 def barriers(ptx):
-    """Count the barriers, votes among them."""
-    return count(ptx, "bar.") + count(ptx, "barrier.")
+    """Count the barriers of the block, votes among them."""
+    return count(ptx, "bar.") - count(ptx, "bar.warp") + count(ptx, "barrier.")
 
 
 # In the code of a reduction or a scan; two of them on every way: one between the levels and one behind the reads. In

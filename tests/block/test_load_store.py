@@ -14,7 +14,7 @@ from .items import SIZES, as_striped
 from .kernels import launch, place
 from .matrix import SIMULATOR, threads
 
-SHAPES = [(1,), (33,), (8, 5)] if SIMULATOR else [(1,), (33,), (8, 5), (256,), (1000,)]
+SHAPES = [(1,), (33,), (8, 5), (64,)] if SIMULATOR else [(1,), (33,), (8, 5), (64,), (256,), (1000,)]
 ARRANGEMENTS = {
     "striped": (wk.block_load_striped, wk.block_store_striped),
     "blocked": (wk.block_load_blocked, wk.block_store_blocked),
@@ -142,6 +142,43 @@ def test_a_tile_of_every_type_comes_back_bit_for_bit(name, dtype):
         launch(copying(load, store, size, dtype if dtype.names else dtype.type), (33,), x, out, again)
         for field in dtype.names or [...]:
             assert out[field].tobytes() == again[field].tobytes() == x[field].tobytes()
+
+
+TRANSPOSED = [(np.int32, own) for own in (0, 20, 96, 130, 1000)]
+TRANSPOSED += [(dtype, own) for dtype in (np.int8, np.float16, np.float64, np.complex128) for own in (0, 130, 500)]
+
+
+@functools.cache
+def transposing(size, dtype, own):
+    """Kernel of one block: copies n items from `base` on, through an own scratch or the pool."""
+    if own:
+
+        @cuda.jit
+        def run(x, base, n, out):
+            items, scratch = wk.local_array(size, dtype), wk.shared_array(own, dtype)
+            wk.block_load_transposed(items, x, base[0], n[0], None, scratch)
+            wk.block_store_transposed(items, out, base[0], n[0], scratch)
+    else:
+
+        @cuda.jit
+        def run(x, base, n, out):
+            items = wk.local_array(size, dtype)
+            wk.block_load_transposed(items, x, base[0], n[0])
+            wk.block_store_transposed(items, out, base[0], n[0])
+
+    return run
+
+
+@pytest.mark.parametrize(("dtype", "own"), TRANSPOSED, ids=label)
+def test_transposed_tiles_whole_and_partial_through_any_scratch(dtype, own):
+    for shape, size in [((64,), 3), ((96,), 7), ((32, 3), 4), ((33,), 8), ((64,), 2)]:
+        every = size * threads(shape)
+        for base, valid in [(0, every), (1, every), (4, every), (4, every - 1), (1, 40)]:
+            x, out = bit_patterns(dtype, every + base), np.zeros(every + base, dtype)
+            launch(transposing(size, dtype, own), shape, x, np.array([base]), np.array([valid]), out, blocks=1)
+            assert out[base : base + valid].tobytes() == x[base : base + valid].tobytes()
+            assert not out[:base].tobytes().strip(b"\0")
+            assert not out[base + valid :].tobytes().strip(b"\0")
 
 
 # ------------------------------------------------ acceptance 16: vectors where address and bounds allow

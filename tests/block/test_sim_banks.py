@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
-from warpkit.block.exchange import mixed
+from warpkit.block.mixing import mixed
+from warpkit.block.transpose import blocked_slot, striped_slot
 
 
 def degree(slots, item_bytes, pool):
@@ -34,3 +36,22 @@ def test_every_slot_keeps_a_place_of_its_own():
         for size in range(1, 40):
             for count in (32 * size, 33 * size, 5 * size):
                 assert sorted(mixed(s, size, scratch, item_bytes) for s in range(count)) == list(range(count))
+
+
+@pytest.mark.parametrize("pool", [True, False], ids=["pool", "own scratch"])
+@pytest.mark.parametrize("item_bytes", [1, 2, 4, 8, 16])
+def test_a_warp_has_its_slots_where_the_exchanges_would(item_bytes, pool):
+    scratch = None if pool else object()
+    for size in [*range(1, 10), 12, 16, 24, 33, 64]:
+        found = np.zeros((2, size, 32), np.int64)
+
+        @cuda.jit
+        def run(found, size=size):
+            for i in range(size):
+                found[0, i, cuda.threadIdx.x] = striped_slot(i, size, scratch, item_bytes)
+                found[1, i, cuda.threadIdx.x] = blocked_slot(i, size, scratch, item_bytes)
+
+        run[1, 32](found)
+        for i in range(size):
+            assert list(found[0, i]) == [mixed(32 * i + lane, size, scratch, item_bytes) for lane in range(32)]
+            assert list(found[1, i]) == [mixed(lane * size + i, size, scratch, item_bytes) for lane in range(32)]

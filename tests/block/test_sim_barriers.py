@@ -93,3 +93,29 @@ def test_more_items_than_the_pool_holds_take_two_barriers_a_round(barriers):
     kernels.launch(run, (64,), out, blocks=1)
     assert barriers() == 64 * 2 * 3  # 1280 items, 512 a round
     assert (out == 20 * np.arange(64)).all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "size", "dtype", "number"),
+    [
+        (64, 4, np.float32, 0),  # a vector a thread
+        (64, 3, np.float32, 1),
+        (96, 7, np.complex128, 2),  # by warps, two of which the pool has room for
+        (33, 3, np.float32, 2),
+        (32, 17, np.complex128, 4),  # a warp has more items than the pool has room for
+    ],
+)
+def test_a_transposed_load_has_the_barriers_of_its_docstring(threads, size, dtype, number, barriers):
+    @cuda.jit
+    def run(x, out):
+        index, _, _ = kernels.place()
+        items = wk.local_array(size, dtype)
+        wk.block_load_transposed(items, x, 0)
+        for k in range(size):
+            out[index * size + k] = items[k]
+
+    x = np.arange(threads * size).astype(dtype)
+    out = np.zeros_like(x)
+    kernels.launch(run, (threads,), x, out, blocks=1)
+    assert barriers() == number * threads
+    assert (out == x).all()

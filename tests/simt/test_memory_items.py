@@ -94,3 +94,27 @@ def test_tuples_travel_too():
     tuples_of_shared_memory[1, 16](a, b, oa, ob)
     assert (oa == a).all()
     assert (ob == 2 * b).all()
+
+
+@cuda.jit
+def ask_for_vectors(x, y, z, out):
+    one, two = memory.local_array(1, np.int16), memory.local_array(2, np.int16)
+    four, eight, sixteen = (
+        memory.local_array(4, np.int16),
+        memory.local_array(8, np.int16),
+        memory.local_array(16, np.int16),
+    )
+    out[0] = memory.vector_bytes(one, x)
+    out[1] = memory.vector_bytes(two, x)
+    out[2] = memory.vector_bytes(four, x)
+    out[3] = memory.vector_bytes(eight, x)
+    out[4] = memory.vector_bytes(sixteen, x)
+    out[5] = memory.vector_bytes(four, y)
+    out[6] = memory.vector_bytes(four, z)
+
+
+def test_what_fills_a_vector():
+    x, out = np.zeros(8, np.int16), np.full(7, -1)
+    strided = cuda.to_device(np.zeros(16, np.int16))[::2]
+    ask_for_vectors[1, 1](x, np.zeros(8, np.uint16), strided, out)
+    assert list(out) == [0, 4, 8, 16, 0, 0, 0]

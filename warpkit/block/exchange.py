@@ -14,10 +14,9 @@ from ..simt.refusals import refuse
 from ..simt.sync import barrier
 from ..warp.participants import check_movable
 from .items import item_kind
+from .mixing import MIXED, mixed
 from .pool import POOL_WORDS, capacity, check_scratch, put_slot, take_slot
-from .shape import int32, log2_up
-
-MIXED = 128  # windows are whole multiples of so many slots, in which `mixed` permutes them
+from .shape import int32
 
 
 @device_function()
@@ -39,25 +38,6 @@ def ranked(ranks, i, size):
 
 
 @device_function()
-def mixed(slot, size, scratch, item_bytes):
-    """Return where a slot lies, so that neither a stride of `size` slots nor one of 1 meets a bank twice.
-
-    With g = the power of two in `size`, lanes that are `size` slots apart use every g-th bank, g of them each. These
-    lie in rows of 32 banks whose numbers differ modulo g: the row's number, modulo g, is added without carry. Where g
-    is longer than a row, pieces of g slots take the place of rows.
-    """
-    if scratch is None:  # the pool: a word a slot, plane by plane
-        row, small = 5, 0
-    else:
-        wide = log2_up(item_bytes)
-        row, small = 7 - wide, max(2 - wide, 0)  # `small`: of the items that share a word
-    power = min(size & -size, MIXED)
-    few = max(min(power >> small, 1 << (row - small)), 1) - 1
-    rows = slot >> max(row, log2_up(power))
-    return slot ^ ((rows & few) << small)
-
-
-@device_function()
 def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
     """Send `outgoing[i]` to place `sent(ranks, i, N)`, fill `incoming[i]` from place `received(ranks, i, N)`.
 
@@ -65,33 +45,40 @@ def exchange(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
     received; None: all are.
     Cost: 2 barriers for every window of slots.
     """
+    slots = int32(block_size() * outgoing.size)
+    if slots <= capacity(scratch, outgoing[0]):  # the usual case: every place is in the one window
+        send_all(pool, scratch, outgoing, ranks, sent, slots)
+        barrier()
+        receive_all(pool, scratch, outgoing, incoming, ranks, received, limit)
+        barrier()
+    else:
+        exchange_in_windows(pool, scratch, outgoing, incoming, ranks, sent, received, limit)
+
+
+@device_function()
+def exchange_in_windows(pool, scratch, outgoing, incoming, ranks, sent, received, limit):
+    """Do what `exchange` says where there are more places than slots."""
     size = outgoing.size
     slots = int32(block_size() * size)
     window = capacity(scratch, outgoing[0])
-    mix = window >= slots or window >= MIXED
-    if window < slots and mix:
+    mix = window >= MIXED
+    if mix:
         window = int32(window & ~(MIXED - 1))
     start = int32(0)
     while start < slots:
         room = min(window, int32(slots - start))
-        if room == slots:  # one window, the usual case: every place is in it
-            send_all(pool, scratch, outgoing, ranks, sent, slots)
-        else:
-            for i in range(size):
-                slot = int32(sent(ranks, i, size) - start)
-                if 0 <= slot and slot < room:
-                    slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
-                    put_slot(pool, scratch, slot, outgoing[i])
+        for i in range(size):
+            slot = int32(sent(ranks, i, size) - start)
+            if 0 <= slot and slot < room:
+                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
+                put_slot(pool, scratch, slot, outgoing[i])
         barrier()
-        if room == slots:
-            receive_all(pool, scratch, outgoing, incoming, ranks, received, limit)
-        else:
-            for i in range(size):
-                place = received(ranks, i, size)
-                slot = int32(place - start)
-                if 0 <= slot and slot < room and (limit is None or place < limit):
-                    slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
-                    incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
+        for i in range(size):
+            place = received(ranks, i, size)
+            slot = int32(place - start)
+            if 0 <= slot and slot < room and (limit is None or place < limit):
+                slot = int32(mixed(slot, size, scratch, outgoing.itemsize)) if mix else slot
+                incoming[i] = take_slot(pool, scratch, slot, outgoing[i])
         barrier()
         start = int32(start + window)
 

@@ -4,8 +4,9 @@ import numpy as np
 
 from ..simt.debug import check_index
 from ..simt.kinds import Kind
+from ..simt.lanes import block_size
 from ..simt.machine import device_function
-from ..simt.memory import load_items, local_like
+from ..simt.memory import is_aligned, load_items, local_like, vector_bytes
 from ..simt.memory import scratch as shared_words
 from ..simt.refusals import refuse
 from ..simt.types import as_index, as_int64, cast_like, hold
@@ -14,6 +15,7 @@ from .exchange import blocked, exchange, striped
 from .items import item_kind
 from .pool import POOL_WORDS, check_scratch
 from .shape import check_count, int32
+from .transpose import blocked_slot, goes_by_warps, striped_slot, transpose, warp_striped
 
 
 @device_function()
@@ -123,19 +125,44 @@ def block_load_vectorized(items, source, base, num_valid=None, fill=None, scratc
         load_each(items, source, base, num_valid, fill, blocked)
 
 
+@device_function()
+def is_vector_a_thread(items, array, base, num_valid):
+    """Return whether the items of every thread are one aligned vector of the array, all below `num_valid`."""
+    nbytes = vector_bytes(items, array)
+    if nbytes == 0 or not is_aligned(array, as_index(base), nbytes):
+        return False
+    return num_valid is None or block_size() * items.size <= as_int64(num_valid)
+
+
 @device_function(_check("block_load_transposed"))
 def block_load_transposed(items, source, base, num_valid=None, fill=None, scratch=None):
-    """Load a tile so that neighbouring threads read neighbouring items, then exchange it to blocked arrangement.
+    """Load a tile so that neighbouring threads read neighbouring items, into blocked arrangement.
 
     Called by, args, returns: as `block_load_blocked`, but all threads of the block call.
     Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
-    Storage, cost: `block_load_striped`, then `block_striped_to_blocked`.
+    Storage: as `block_striped_to_blocked`.
+    Cost: where the N items of a thread have 4, 8 or 16 bytes and `block_load_vectorized` would load them at once in
+    every thread, that and no barrier. Else neighbouring lanes load, a store and a load of shared memory a 32-bit word
+    follow: in blocks of whole warps with 1 barrier for as many warps as there is room for, in others with 2 a round.
     """
-    outgoing = local_like(items)
-    pool = shared_words(POOL_WORDS, np.uint32(0))
-    load_each(outgoing, source, base, num_valid, None, striped)
-    exchange(pool, scratch, outgoing, items, None, striped, blocked, num_valid)
+    if is_vector_a_thread(items, source, base, num_valid):
+        load_run(items, source, base)
+    else:
+        load_exchanged(items, source, base, num_valid, scratch)
     if num_valid is not None:
         for i in range(items.size):
-            if blocked(None, i, items.size) >= num_valid:
+            if blocked(None, i, items.size) >= as_int64(num_valid):
                 fill_item(items, i, fill)
+
+
+@device_function()
+def load_exchanged(items, source, base, num_valid, scratch):
+    """Load a tile by neighbouring threads and hand each its items, those below `num_valid`."""
+    outgoing = local_like(items)
+    pool = shared_words(POOL_WORDS, np.uint32(0))
+    if goes_by_warps(items, scratch):
+        load_each(outgoing, source, base, num_valid, None, warp_striped)
+        transpose(pool, scratch, outgoing, items, striped_slot, blocked_slot, num_valid)
+    else:
+        load_each(outgoing, source, base, num_valid, None, striped)
+        exchange(pool, scratch, outgoing, items, None, striped, blocked, num_valid)

@@ -11,7 +11,7 @@ from ..simt.machine import device_function
 from ..simt.memory import put, take, words_of
 from ..simt.refusals import refuse
 from ..simt.sync import barrier
-from ..simt.types import hold
+from ..simt.types import as_index, hold
 from .shape import int32, log2_up
 
 # 8 KB: `scratch(POOL_WORDS, np.uint32(0))`, called in the function that uses it; not there where it is not used.
@@ -32,7 +32,7 @@ def put_slot(pool, scratch, slot, value):
     if scratch is None:
         put(pool, slot, capacity(scratch, value), value)
     else:
-        scratch[slot] = value
+        scratch[as_index(slot)] = value
 
 
 @device_function()
@@ -40,7 +40,7 @@ def take_slot(pool, scratch, slot, like):
     """Return the value in a slot."""
     if scratch is None:
         return take(pool, slot, capacity(scratch, like), like)
-    return hold(scratch[slot])
+    return hold(scratch[as_index(slot)])
 
 
 @device_function()

@@ -10,8 +10,9 @@ from ..simt.memory import scratch as shared_words
 from ..simt.types import as_int64
 from ..warp.participants import check_goes_into
 from .exchange import blocked, exchange, striped
-from .load import check_tile, index_of
+from .load import check_tile, index_of, is_vector_a_thread
 from .pool import POOL_WORDS
+from .transpose import blocked_slot, goes_by_warps, striped_slot, transpose, warp_striped
 
 
 @device_function()
@@ -86,13 +87,26 @@ def block_store_vectorized(items, target, base, num_valid=None, scratch=None):
 
 @device_function(_check("block_store_transposed"))
 def block_store_transposed(items, target, base, num_valid=None, scratch=None):
-    """Exchange a blocked tile to striped arrangement and store it so: neighbouring threads write neighbouring items.
+    """Store a tile in blocked arrangement so that neighbouring threads write neighbouring items.
 
     Called by, args, returns: as `block_store_blocked`, but all threads of the block call; `items` is not changed.
     Args: scratch: a shared_array of the items' type, see `block_striped_to_blocked`; None: a fixed pool.
-    Storage, cost: `block_blocked_to_striped`, then `block_store_striped`.
+    Storage, cost: as `block_load_transposed`, in the opposite direction.
     """
+    if is_vector_a_thread(items, target, base, num_valid):
+        store_run(items, target, base)
+    else:
+        store_exchanged(items, target, base, num_valid, scratch)
+
+
+@device_function()
+def store_exchanged(items, target, base, num_valid, scratch):
+    """Hand neighbouring threads neighbouring items and let them store those below `num_valid`."""
     incoming = local_like(items)
     pool = shared_words(POOL_WORDS, np.uint32(0))
-    exchange(pool, scratch, items, incoming, None, blocked, striped, num_valid)
-    store_each(incoming, target, base, num_valid, striped)
+    if goes_by_warps(items, scratch):
+        transpose(pool, scratch, items, incoming, blocked_slot, striped_slot, None)
+        store_each(incoming, target, base, num_valid, warp_striped)
+    else:
+        exchange(pool, scratch, items, incoming, None, blocked, striped, num_valid)
+        store_each(incoming, target, base, num_valid, striped)

@@ -152,6 +152,17 @@ def store_vector(items, at, target, index, nbytes):
 
 
 @operation
+def vector_bytes(items, array):
+    """Return the bytes of `items` where `load_items` and `store_items` move them in one access of 4, 8 or 16, else 0.
+
+    With an aligned address, that is. Known at compile time where the length of `items` is.
+    """
+    total = items.size * items.itemsize
+    alike = items.dtype == array.dtype and array.strides[0] == array.itemsize
+    return total if alike and total in (4, 8, 16) else 0
+
+
+@operation
 def load_items(items, source, index):
     """Fill `items` from `source[index]` on, in the widest accesses that its length and the alignment allow.
 

@@ -110,6 +110,17 @@ def _item_bytes(items, array) -> int:
     return size if size in (1, 2, 4, 8, 16) else 0
 
 
+@overload(memory.vector_bytes, target="cuda")
+def _lower_vector_bytes(items, array):
+    size = _item_bytes(items, array)
+
+    def total(items, array):
+        nbytes = items.size * size
+        return nbytes if nbytes == 4 or nbytes == 8 or nbytes == 16 else 0
+
+    return total
+
+
 # Which of the three widths fits the length is known at compile time, once the length is a constant by inlining; whether
 # the address is aligned is not.
 @overload(memory.load_items, target="cuda")
