@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from warpkit.cli.steps import STEPS, data, indented, nesting
+from warpkit.cli.steps import STEPS, cipher, data, indented, nesting
 from warpkit.cli.steps.data import Data
 
 TEXTS = {
@@ -53,6 +53,16 @@ def test_blocks_that_take_several_tiles(step, blocks, monkeypatch):
 
     assert data.differs(answer, step.expected(text)) is None
     assert min(map(len, answer.values())) > 50
+
+
+def test_a_pipeline_of_several_pieces(monkeypatch):
+    monkeypatch.setattr(cipher, "LEAST", 64)
+    text = Data(np.frombuffer(b"The quick brown fox jumps over the lazy DOG [`{@ " * 9, np.uint8))
+
+    answer = cipher.run(text)
+
+    assert answer == cipher.expected(text)
+    assert answer["pieces"] == 6
 
 
 @pytest.mark.gpu

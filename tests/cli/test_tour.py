@@ -26,7 +26,7 @@ def test_all_steps_agree(file, capsys, monkeypatch):
     assert "2 lines" in printed
     assert "line 2: 18 bytes" in printed
     assert f"File: {file}, 29 bytes." in printed
-    assert printed.endswith("Beside NumPy all 10 steps agree.\n")
+    assert printed.endswith("Beside NumPy all 13 steps agree.\n")
 
 
 def test_a_step_that_differs_is_named_and_ends_in_1(file, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""`python -m warpkit tour [FILE]`: ten small steps over a real file, each compared with NumPy."""
+"""`python -m warpkit tour [FILE]`: thirteen small steps over a real file, each compared with NumPy."""
 
 import os
 import sys

@@ -35,8 +35,10 @@ class Same:
 
 @functools.lru_cache(1024)
 def is_library(module: str | None) -> bool:
-    """Return True for a module of Python, NumPy, Numba or warpkit."""
+    """Return True for a module of Python, NumPy, Numba or warpkit; the steps of its tour are like a user's own."""
     root = (module or "").partition(".")[0]
+    if root == "warpkit" and str(module).startswith("warpkit.cli."):
+        return False
     return root in _LIBRARIES or root in sys.stdlib_module_names
 
 
