@@ -7,6 +7,11 @@ import functools
 
 from numba import cuda
 
+from tests.warp.matrix import SIMULATOR
+
+# For kernels of many items a thread, which would take more registers than each of 1024 threads may have on a GPU.
+OF_1024_THREADS = {} if SIMULATOR else {"max_registers": 64}
+
 
 @cuda.jit(device=True)
 def place():

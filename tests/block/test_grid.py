@@ -122,7 +122,7 @@ BAD = {
     "other states": (lambda s, v: wk.lookback_publish(s, 0, v), "need an array from tile_states or grid_scratch"),
     "no tile": (lambda s, v: wk.lookback_publish(s, v, v), "tile must be an integer"),
     "no operator": (lambda s, v: wk.lookback_exclusive_prefix(s, 0, v, 3, 0), "op must be a function"),
-    "no init": (lambda s, v: wk.lookback_exclusive_prefix(s, 0, v, wk.add, None), "init must be a value"),
+    "an operator as init": (lambda s, v: wk.lookback_exclusive_prefix(s, 0, v, wk.add, wk.add), "init must be a value"),
     "no number of tiles": (lambda s, v: wk.lookback_next_tile(s, v), "num_tiles must be an integer"),
 }
 

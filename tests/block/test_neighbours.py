@@ -13,7 +13,7 @@ from tests.warp.kinds import RECORDS
 from tests.warp.matrix import NUMBERS, bit_patterns, label, sentinel
 
 from .items import moved, tiles
-from .kernels import item, launch
+from .kernels import OF_1024_THREADS, item, launch
 from .matrix import FEW, SIMULATOR, threads
 
 SHAPES = [(1,), (2,), (33,)] if SIMULATOR else FEW
@@ -23,10 +23,6 @@ SHAPES = [(1,), (2,), (33,)] if SIMULATOR else FEW
 def far(a, b):
     """Say whether two items are more than 2 apart, in this order."""
     return b - a > 2
-
-
-# 33 items a thread, twice over, would take more registers than each of 1024 threads may have on a GPU.
-OF_1024_THREADS = {} if SIMULATOR else {"max_registers": 64}
 
 
 @functools.cache

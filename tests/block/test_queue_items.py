@@ -10,7 +10,7 @@ import warpkit as wk
 from tests.warp.kinds import RECORDS
 from tests.warp.matrix import NUMBERS, label
 
-from .kernels import place
+from .kernels import OF_1024_THREADS, place
 from .refusing import launch_or_compile
 from .test_queue import COUNTERS, GUARD
 
@@ -193,7 +193,7 @@ def test_scratch_is_free_again_when_a_push_returns(function, share):
 def again(function, size):
     """Kernel: two pushes in every turn of a loop, of which the second follows at once; no slots asked for."""
 
-    @cuda.jit
+    @cuda.jit(**OF_1024_THREADS)
     def run(low, low_count, high, high_count, x):
         items, flags = wk.local_array(size, np.int32), wk.local_array(size, np.bool_)
         width = cuda.gridsize(1) * size
