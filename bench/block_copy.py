@@ -1,7 +1,8 @@
 """Block floor: load–store kernels on 2^28 float32, beside a copy of as many bytes (goal: 95 % of its speed).
 
-Every block moves one full tile: in the order of the threads (vectorized), through shared memory so that each thread
-holds neighbouring items (transposed), or by striped access with an exchange there and back.
+Every block moves one full tile: in the order of the threads (vectorized), so that neighbouring threads access
+neighbouring items and hold them blocked (transposed: with 4 items one vector a thread, with more through shared memory
+warp by warp), or by striped access with an exchange of the block there and back.
 `python -m bench.block_copy` launches each kernel once on a smaller array, for a profiler: see conflicts.sh.
 """
 
@@ -51,7 +52,7 @@ def transposed(items):
 
 
 def transposed_own(items):
-    """Build the kernel that transposes through shared memory of its own, one round for the tile."""
+    """Build the kernel that transposes through shared memory of its own, with room for the tile."""
     tile = THREADS * items
 
     @cuda.jit
@@ -109,7 +110,7 @@ class Case:
 
 CASES = (
     Case("vectorized", vectorized, (4, 8, 16)),
-    Case(f"transposed, {POOL}", transposed, (4, 8)),
+    Case(f"transposed, {POOL}", transposed, (4, 8, 16)),
     Case(f"transposed, {OWN}", transposed_own, (4, 8, 16)),
     Case(f"exchange, {POOL}", exchanged, (4, 8)),
     Case(f"exchange, {OWN}", exchanged_own, (4, 8, 16)),
