@@ -17,7 +17,7 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
-HOST = {"launch": "launch", "first-call": "first_call", "parallel_for": "parallel_for"}
+HOST = {"launch": "launch", "pipeline": "pipeline", "first-call": "first_call", "parallel_for": "parallel_for"}
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
 TUNING = {"reduce-policies": "device_reduce_policies"}
 """Suites that policies are chosen from, only run by name."""

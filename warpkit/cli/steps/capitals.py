@@ -14,7 +14,7 @@ USES = ("parallel_for",)
 A, Z, DOWN = ord("a"), ord("z"), ord("a") - ord("A")
 
 
-def capitalise(i, text, out):  # type: ignore[no-untyped-def]
+def capitalise(i, text, out):
     """Write byte `i`, a small letter as a capital one."""
     small = A <= text[i] <= Z
     out[i] = text[i] - DOWN if small else text[i]

@@ -14,7 +14,7 @@ USES = ("parallel_reduce_sum",)
 SPACE = 32  # it and all below it separate words
 
 
-def begins_word(i, text):  # type: ignore[no-untyped-def]
+def begins_word(i, text):
     """Return 1 where a word begins, else 0."""
     if text[i] <= SPACE:
         return 0
