@@ -74,6 +74,7 @@ def dry():
         "allocate": lambda nbytes, stream, zeroed=False: 0x7F1000000000,
         "device_array": lambda shape, dtype, stream: Array(shape, dtype),
         "copy_from_host": lambda target, source, nbytes, stream: None,
+        "stream_synchronize": lambda stream: None,
         "release": lambda pointer, stream: None,
         "compile_image": lambda function, specs, options: compiler.compile_image(function, specs, options, CC),
         "load": lambda image: _Kernel(image, texts[image.code], launches),

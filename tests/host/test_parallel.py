@@ -148,6 +148,12 @@ def test_strided_arrays_are_arguments():
 WRONG = [
     (lambda x: wk.parallel_for(3, 5), Refused, "the body must be a function, not a int"),
     (lambda x: wk.parallel_for(3, int), Refused, "not the class int"),
+    (lambda x: wk.parallel_for((3, 2), lambda i: None), Refused, r"2 indices and 0 arguments, which <lambda>\(i\)"),
+    (
+        lambda x: wk.parallel_for(3, add_index, x),
+        Refused,
+        r"1 indices and 1 arguments, which add_index\(i, x, amount\)",
+    ),
     (lambda x: wk.parallel_for(wk.Range(0, 3, 0), add_index, x, 1), ValueError, "step 0"),
     (lambda x: wk.parallel_for(wk.Range(0, 3, "2.0"), add_index, x, 1), TypeError, "'2.0'"),
     (lambda x: wk.parallel_for((1 << 40, 1 << 40), add_index, x, 1), ValueError, r"2\*\*63"),

@@ -211,6 +211,12 @@ def test_it_is_a_command_of_a_list():
 WRONG = [
     (lambda x: wk.parallel_reduce_sum(3, 5), Refused, "the body must be a function, not a int"),
     (lambda x: wk.parallel_reduce(3, BODIES[0], 5, 0), Refused, "op must be a function"),
+    (
+        lambda x: wk.parallel_reduce(3, BODIES[0], lambda a: a, 0),
+        Refused,
+        r"op is called with 2 values, which <lambda>\(a\)",
+    ),
+    (lambda x: wk.parallel_reduce_sum(3, BODIES[1]), Refused, "1 indices and 0 arguments"),
     (lambda x: wk.parallel_reduce(3, BODIES[0], np.hypot, 0), Refused, "ufunc hypot"),
     (lambda x: wk.parallel_reduce_sum(3, lambda i: None), Refused, "return a number or a tuple of numbers"),
     (lambda x: wk.parallel_reduce_sum(3, lambda i, x: x[i] * 0.5, x, dtype=np.int32), Refused, "float64"),

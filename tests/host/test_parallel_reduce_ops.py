@@ -44,6 +44,12 @@ def test_init_comes_once_and_decides_no_dtype():
     assert wk.parallel_reduce(3000, lambda i: i, first, -7) == -7
 
 
+def test_an_init_is_told_from_an_equal_one_of_another_type():
+    assert wk.parallel_reduce(10, BODIES[0], max, 1) == 9
+    with pytest.raises(wk.Refused, match=r"init 1\.0 does not go into int64"):
+        wk.parallel_reduce(10, BODIES[0], max, 1.0)
+
+
 PRIME = 1_000_003
 
 

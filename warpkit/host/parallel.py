@@ -9,7 +9,17 @@ from ..simt.specs import Spec, tuple_spec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
 from .launch import Prepared
-from .parallel_calls import Calls, Loaded, check_function, enter_with, kernel_of, rebound, settle, walked
+from .parallel_calls import (
+    Calls,
+    Loaded,
+    check_arguments,
+    check_function,
+    enter_with,
+    kernel_of,
+    rebound,
+    settle,
+    walked,
+)
 from .parallel_kernels import THREADS, TILE, each_item
 from .ranges import Dimensions, dimensions_of, num_items
 from .streams import as_stream, keep
@@ -132,6 +142,7 @@ def _kernel(loop: Loop, specs: tuple[Spec, ...], calls: Calls, body: Any) -> Loa
     """Return the kernel for a body and the types of its arguments."""
 
     def template() -> tuple[Any, tuple[Spec, ...]]:
+        check_arguments("parallel_for", "the body", body, loop.form[0], len(specs))
         return each_item(machine.as_device(body), *loop.form), (*loop.specs, tuple_spec(specs))
 
     return kernel_of(("for", loop.form, loop.specs, specs), calls, template)

@@ -118,6 +118,27 @@ def check_function(name: str, what: str, function: Any) -> None:
         raise Refused(f"{name}: {what} must be a function, not {_shown(function)}.")
 
 
+def check_arguments(name: str, what: str, function: Any, *counts: int) -> None:
+    """Refuse a function that cannot be called with so many indices and arguments; the compiler would take pages."""
+    given = python_function(function)
+    try:
+        parameters = signature(given)
+    except (TypeError, ValueError):  # a builtin that says nothing
+        return
+    try:
+        parameters.bind(*[None] * sum(counts))
+    except TypeError:
+        nouns = ("indices", "arguments") if len(counts) > 1 else ("values",)
+        said = " and ".join(f"{count} {noun}" for count, noun in zip(counts, nouns))
+        shown = f"{getattr(given, '__name__', 'it')}{parameters}"
+        raise Refused(f"{name}: {what} is called with {said}, which {shown} does not take.") from None
+
+
+def python_function(function: Any) -> Any:
+    """Return the Python function of a device function, or itself."""
+    return getattr(function, "py_func", None) or getattr(function, "fn", None) or function
+
+
 def _shown(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
@@ -161,9 +182,8 @@ def rebound(body: Any, ndim: int, args: tuple[Any, ...], replaced: Mapping[str, 
 
 
 def _names(body: Any, ndim: int, count: int) -> list[str]:
-    function = getattr(body, "py_func", None) or getattr(body, "fn", None) or body
     try:
-        names = list(signature(function).parameters)[ndim : ndim + count]
+        names = list(signature(python_function(body)).parameters)[ndim : ndim + count]
     except (TypeError, ValueError):
         names = []
     return names + [f"argument {place}" for place in range(len(names), count)]

@@ -14,7 +14,7 @@ from ..simt.specs import ArraySpec, Spec, array_spec, tuple_spec
 from ..simt.states import state_dtype
 from .arrays import Argument
 from .dtypes import as_dtype, initial, kind_of, packed, single, spec_of, type_of, widened
-from .parallel_calls import Calls, Loaded, Walked, kernel_of, walked
+from .parallel_calls import Calls, Loaded, Walked, check_arguments, kernel_of, walked
 from .parallel_reduce_kernels import ROW, THREADS, TILE, WARPS, first_value, free_kernel, ordered_kernel, write_kernel
 from .ranges import Dimensions, num_items
 
@@ -96,6 +96,9 @@ def _new_plan(
     if not num_items(dimensions):
         return _nothing(meaning, to)
     over = walked(dimensions)
+    check_arguments(meaning.name, "the body", body, len(dimensions), len(arguments))
+    if not meaning.free:
+        check_arguments(meaning.name, "op", meaning.op, 2)
     total = _total(meaning, over, body, arguments, to)
     init = _payload(total, _initial(meaning, total))
     store, result = array_spec(state_dtype(total), 1), total if to is None else to
