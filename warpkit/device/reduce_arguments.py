@@ -1,8 +1,6 @@
 """What reductions take and give beside the array: counts, `out`, `init`, results on the host."""
 
 import operator
-import threading
-import weakref
 from typing import Any
 
 import numpy as np
@@ -64,25 +62,3 @@ def init_payload(total: np.dtype[Any], value: Any) -> Any:
     if not total.names:
         return machine.scalar_payload(scalar_spec(total), value)
     return machine.tuple_payload([init_payload(total[name], part) for name, part in zip(total.names, value)])
-
-
-class Landing(threading.local):
-    """Page-locked memory of this thread, for every dtype of a result: (payload, NumPy view)."""
-
-    def __init__(self) -> None:
-        self.places: dict[Any, tuple[Any, np.ndarray[Any, Any]]] = {}
-
-    def place(self, dtype: np.dtype[Any], parts: int) -> tuple[Any, np.ndarray[Any, Any]]:
-        """Return where a result of so many elements arrives."""
-        found = self.places.get((dtype, parts))
-        if found is None:
-            nbytes = dtype.itemsize * parts
-            pointer = machine.pinned(nbytes)
-            view = machine.host_bytes(pointer, nbytes).view(dtype)
-            weakref.finalize(view, machine.unpin, pointer).atexit = False
-            payload = machine.array_payload(pointer, (parts,), None, dtype)
-            found = self.places[dtype, parts] = payload, view
-        return found
-
-
-LANDING = Landing()

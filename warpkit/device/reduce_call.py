@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 from ..errors import Refused
 from ..host.arrays import READERS, Argument, as_argument, as_output
 from ..host.arrays_layout import remember
+from ..host.dtypes import as_dtype, initial
+from ..host.results import landing
 from ..host.scratch import reset, scratch
 from ..host.streams_in import enter, keep
 from ..simt import machine
 from ..simt.specs import ArraySpec
-from .reduce_arguments import LANDING, counted, init_payload, init_spec, line_of, one_element, out_payload
+from .reduce_arguments import counted, init_payload, init_spec, line_of, one_element, out_payload
 from .reduce_families import Family
 from .reduce_meaning import result_after
 from .reduce_plan import NO_INIT, Flat, Reduction, Sized, flat_of
 from .reduce_policy import ReducePolicy, policy_for
-from .reduce_rules import as_dtype, check_goes_into, initial
+from .reduce_rules import check_goes_into
 
 
 def run(
@@ -164,12 +166,12 @@ def fetched(
     """Launch with what is `given`, wait, and return the result: a NumPy scalar, of two elements a tuple of them."""
     if stream and machine.is_capturing(stream):
         raise Refused(f"{family.name}: a result on the host has to be waited for, which no graph can; pass out=.")
-    payload, view = LANDING.place(plan.result, family.parts)
+    payload, view = landing.place(plan.result, family.parts)
     try:
         plan.launch(*given, payload, captured, stream)
         machine.stream_synchronize(stream)
     except BaseException:
-        LANDING.places.pop((plan.result, family.parts), None)  # the kernel may still write there
+        landing.leave(plan.result, family.parts)  # the kernel may still write there
         raise
     results = view.copy()
     return results[0] if family.parts == 1 else tuple(results)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused
+from ..host.dtypes import type_of
 from ..simt import ops
 from . import reduce_meaning as parts
 from .reduce_meaning import Meaning
-from .reduce_rules import mean_result, mean_total, total_of, type_of
+from .reduce_rules import mean_result, mean_total, total_of
 
 INT32, INT64, BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.bool_)
 Built = tuple[Meaning, np.dtype[Any], np.dtype[Any]]  # the meaning, dtype of totals, dtype of results

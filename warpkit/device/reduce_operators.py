@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused
+from ..host.dtypes import as_dtype, kind_of, single, type_of
 from ..simt import machine, ops
 from ..simt.rules import check_operand
 from ..simt.types import cast_like
 from . import reduce_meaning as parts
 from .reduce_families import Built, Family, combining
 from .reduce_meaning import Meaning
-from .reduce_rules import as_dtype, check_goes_into, kind_of, single, total_of, type_of
+from .reduce_rules import check_goes_into, total_of
 
 MOST_KEPT = 64
 _MINIMA = (ops.minimum, ops.maximum, ops.fmin, ops.fmax)

@@ -12,6 +12,7 @@ import numpy as np
 from ..block.states import HEAD
 from ..errors import Refused
 from ..host.arrays_layout import Argument, Layout, remember
+from ..host.dtypes import type_of
 from ..host.launch import captured_arguments
 from ..host.program import Program
 from ..host.scratch import reset, scratch
@@ -32,7 +33,6 @@ from .reduce_reading import (
     items_before_vectors,
     no_items_before,
 )
-from .reduce_rules import type_of
 
 MOST_AXES = len(FETCH_ELEMENT)
 MOST_ITEMS = 1 << 50  # what a division by multiplication is exact for

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import Refused
 from ..host.arrays import as_argument, as_output
+from ..host.dtypes import initial
 from ..host.launch import Prepared
 from ..host.scratch import own_scratch
 from ..host.streams_in import enter
@@ -15,7 +16,6 @@ from .reduce_call import check_items, planned
 from .reduce_families import Family
 from .reduce_plan import NO_INIT, flat_of
 from .reduce_policy import ReducePolicy
-from .reduce_rules import initial
 
 
 def prepared(

@@ -1,4 +1,4 @@
-"""Dtypes of reductions: NumPy's for accumulators, with float16 accumulated in float32; and what goes where."""
+"""Dtypes of reductions: of totals, of means; and what goes where."""
 
 import functools
 from typing import Any
@@ -6,35 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused
+from ..host.dtypes import as_dtype, kind_of, packed, single, widened
 from ..simt import ops
-from ..simt.kinds import Kind, kind_of_dtype
 from ..simt.rules import check_operand
-
-WIDENED = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
-
-
-@functools.cache
-def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype that a sum or a product of `dtype` is formed in; of a structured one field by field."""
-    if dtype.names:
-        return np.dtype([(name, widened(dtype[name])) for name in dtype.names])
-    if dtype.kind in WIDENED and dtype.itemsize < 8:
-        return WIDENED[dtype.kind]
-    return single(dtype)
-
-
-@functools.cache
-def single(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return `dtype` with float16 replaced by float32; of a structured one without holes."""
-    if dtype.names:
-        return np.dtype([(name, single(dtype[name])) for name in dtype.names])
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
-
-
-@functools.cache
-def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a structured dtype without holes, any other as it is."""
-    return np.dtype([(name, packed(dtype[name])) for name in dtype.names]) if dtype.names else dtype
 
 
 @functools.cache
@@ -66,32 +40,6 @@ def total_of(name: str, item: np.dtype[Any], op: Any, dtype: Any) -> np.dtype[An
     return total
 
 
-def as_dtype(name: str, dtype: Any) -> np.dtype[Any]:
-    """Return a user's `dtype=`; Refused for one that holds no numbers."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        raise Refused(f"{name}: dtype must be a NumPy dtype, not {dtype!r}.") from None
-    if not holds_numbers(found):
-        raise Refused(f"{name}: dtype must be a number type or a structured dtype of numbers, not {found}.")
-    return packed(found)
-
-
-def holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype is a number that a GPU has, or a record of such numbers."""
-    if dtype.names:
-        return all(holds_numbers(dtype[name]) for name in dtype.names)
-    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
-
-
-def kind_of(dtype: np.dtype[Any]) -> Kind:
-    """Return the kind of a value of `dtype`, a structured one being the tuple of its fields."""
-    if dtype.names:
-        parts = tuple(kind_of(dtype[name]) for name in dtype.names)
-        return Kind(str(dtype), "tuple", parts=parts)
-    return kind_of_dtype(dtype)
-
-
 def goes_into(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Return whether a value can be stored as `target`: NumPy's "same_kind", field by field."""
     if source.names or target.names:
@@ -105,29 +53,3 @@ def check_goes_into(name: str, what: str, source: np.dtype[Any], target: np.dtyp
     """Refuse to store a value of `source` as `target` where that loses more than precision or range."""
     if not goes_into(source, target):
         raise Refused(f"{name}: {source} does not go into {what} of {target}; choose another, or dtype=.")
-
-
-def type_of(dtype: np.dtype[Any]) -> Any:
-    """Return what `local_array` takes for values of `dtype`: a NumPy type, of a record the tuple of its fields'."""
-    return tuple([type_of(dtype[name]) for name in dtype.names]) if dtype.names else dtype.type
-
-
-def initial(name: str, init: Any, total: np.dtype[Any]) -> Any:
-    """Return a user's `init` as a value of `total`, exactly where it is an integer: it decides no dtype itself.
-
-    Returns: a NumPy scalar, of a structured `total` the tuple of the fields' values.
-    """
-    if total.names:
-        fields: tuple[Any, ...] = tuple(init) if isinstance(init, tuple | list | np.void) else ()  # type: ignore[arg-type]
-        if len(fields) != len(total.names):
-            raise Refused(f"{name}: init must have one value for each of the fields {total.names}, not be {init!r}.")
-        return tuple([initial(name, value, total[field]) for field, value in zip(total.names, fields)])
-    given = np.asarray(init)
-    if given.ndim or given.dtype.kind not in "biufc":
-        raise Refused(f"{name}: init must be a number, not {init!r}.")
-    ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-    if ranks[given.dtype.kind] > ranks[total.kind]:
-        raise Refused(f"{name}: init {init!r} does not go into {total}, in which this is computed; pass dtype=.")
-    if total.kind in "iu" and not np.iinfo(total).min <= int(given) <= np.iinfo(total).max:
-        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
-    return total.type(given)
