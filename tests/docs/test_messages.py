@@ -12,10 +12,11 @@ PAGE = (ROOT / "docs" / "pages" / "troubleshooting.md").read_text(encoding="utf-
 SOURCES = [
     *ROOT.glob("warpkit/warp/*.py"),
     *ROOT.glob("warpkit/block/*.py"),
+    *ROOT.glob("warpkit/host/*.py"),
     *(ROOT / "warpkit" / "simt" / f"{name}.py" for name in "rules types states staging bits memory machine".split()),
     *(ROOT / "warpkit" / "simt" / f"{name}.py" for name in "simulated simulated_memory".split()),
 ]
-OWN = {"refuse", "Refused", "OutsideKernel", "ValueError"}
+OWN = {"refuse", "Refused", "OutsideKernel", "ValueError", "RuntimeError"}
 
 
 def template(node):
@@ -33,8 +34,11 @@ def messages():
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) in OWN and node.args:
-                found.add(template(node.args[0]))
-    return sorted(found - {None, "… (…)"})
+                message = template(node.args[0])
+                if message is None and len(node.args) > 1:  # (parameter, sentence)
+                    message = f"… {template(node.args[1])}"
+                found.add(message)
+    return sorted(found - {None, "… (…)", "… …", "… None"})
 
 
 def pattern(shown):

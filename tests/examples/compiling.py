@@ -1,12 +1,16 @@
 """Running a program with its kernels compiled instead of launched, where there is no GPU."""
 
 import ast
+import functools
+import threading
 import types
 
 import numba
 import numpy as np
 from numba import cuda
 
+import warpkit
+from tests.host.dry import Array, dry
 from tests.ptx import compile_ptx, count
 from warpkit.simt import machine
 
@@ -37,6 +41,81 @@ class Compiled:
         self.stores.append(sum(count(ptx, name) for name in ("st.global", "atom", "red.")))
 
 
+class HollowStream:
+    """A stream, event or prepared call that does nothing, in whatever way it is asked."""
+
+    def __init__(self, *args, **options):
+        pass
+
+    def __getattr__(self, name):
+        return lambda *args, **options: self
+
+    def __call__(self, *args, **options):
+        return self
+
+    def __lshift__(self, item):
+        return self
+
+
+class HollowHost:
+    """warpkit's host functions: kernels and bodies are compiled where they would be launched."""
+
+    def __init__(self, stores):
+        self.stores = stores
+
+    def launch(self, kernel, grid, block, *args, **options):
+        """Compile a kernel."""
+        kernel.launch(*[0.5 if isinstance(arg, HollowStream) else arg for arg in args])  # a slot, here for a number
+
+    def form(self, form, range, body, *args, **options):
+        """Compile a body, with its form around it."""
+        args = [Array(arg.shape, arg.dtype) if isinstance(arg, np.ndarray) else arg for arg in args]
+        out = {"out": Array(1, np.float64)} if form is FORMS["parallel_reduce_sum"] else {}
+        with dry() as launches:
+            form(range, body, *args, **out)
+        self.stores.append(sum(count(launch.ptx, "st.global") for launch in launches))
+        return 0
+
+    def prepare(self, form, *args, **options):
+        """Compile what a prepared call would launch."""
+        self.form(form.form, *args)
+        return HollowStream()
+
+    def install(self, monkeypatch):
+        """Take the place of warpkit's own."""
+        host = self
+
+        class HollowList(HollowStream):
+            def launch(self, *args, **options):
+                host.launch(*args, **options)
+                return self
+
+            def parallel_for(self, *args):
+                host.form(FORMS["parallel_for"], *args)
+                return self
+
+        def hollow_form(form):
+            call = functools.partial(host.form, form)
+            call.form = form
+            return call
+
+        for name, form in FORMS.items():
+            monkeypatch.setattr(warpkit, name, hollow_form(form))
+        for name in ("Stream", "Event", "synchronize", "slot"):
+            monkeypatch.setattr(warpkit, name, HollowStream)
+        monkeypatch.setattr(warpkit, "CommandList", HollowList)
+        monkeypatch.setattr(warpkit, "launch", self.launch)
+        monkeypatch.setattr(warpkit, "prepare", self.prepare)
+        monkeypatch.setattr(warpkit, "pinned_array", np.zeros)
+        monkeypatch.setattr(machine, "empty", host_array)
+        monkeypatch.setattr(cuda, "synchronize", lambda: None)
+        # What nobody computes and calls nobody back: programs that wait for callbacks go on.
+        monkeypatch.setattr(threading.Semaphore, "acquire", lambda self, *args, **options: True)
+
+
+FORMS = {name: getattr(warpkit, name) for name in ("parallel_for", "parallel_reduce_sum")}
+
+
 class WithoutAsserts(ast.NodeTransformer):
     """Nothing is computed here, so nothing can be compared."""
 
@@ -58,6 +137,7 @@ def stores_of(source, name, monkeypatch):
     monkeypatch.setattr(cuda, "device_array", host_array)
     monkeypatch.setattr(machine, "zeros", host_array)
     monkeypatch.setattr("sys.argv", [name])
+    HollowHost(stores).install(monkeypatch)
     program = ast.fix_missing_locations(WithoutAsserts().visit(ast.parse(source)))
     exec(compile(program, name, "exec"), types.ModuleType("__main__").__dict__)
     return stores
