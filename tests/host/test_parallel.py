@@ -1,5 +1,6 @@
 """parallel_for: bodies and arguments of every kind, what they capture, streams, prepared calls, refusals."""
 
+import functools
 import operator
 
 import numpy as np
@@ -145,9 +146,21 @@ def test_strided_arrays_are_arguments():
     assert (y.copy_to_host() == np.arange(40).reshape(5, 8).T).all()
 
 
+class Callable:
+    """No function, though it can be called."""
+
+    def __call__(self, i):
+        """Do nothing."""
+
+
 WRONG = [
     (lambda x: wk.parallel_for(3, 5), Refused, "the body must be a function, not a int"),
     (lambda x: wk.parallel_for(3, int), Refused, "not the class int"),
+    (lambda x: wk.parallel_for(3, np.negative), Refused, "not a ufunc: write a def"),
+    (lambda x: wk.parallel_for(3, Callable()), Refused, "not a Callable: write a def"),
+    (lambda x: wk.parallel_for(3, functools.partial(add_index, x=x)), Refused, "not a partial"),
+    (lambda x: wk.parallel_for(3, Callable().__call__), Refused, "not a method"),
+    (lambda x: wk.parallel_for(0, Callable()), Refused, "not a Callable: write a def"),
     (lambda x: wk.parallel_for((3, 2), lambda i: None), Refused, r"2 indices and 0 arguments, which <lambda>\(i\)"),
     (
         lambda x: wk.parallel_for(3, add_index, x),

@@ -7,12 +7,14 @@ types of the arguments: equal closures made anew, other arrays and other extents
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from inspect import signature
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import Refused
 from ..simt import machine
+from ..simt.captured import is_jitted
 from ..simt.specs import Options, ScalarSpec, Spec, scalar_spec, tuple_spec
 from . import program
 from .arrays import Argument, as_argument
@@ -113,9 +115,11 @@ def kernel_of(what: Hashable, calls: Calls, template: Callable[[], tuple[Any, tu
 
 
 def check_function(name: str, what: str, function: Any) -> None:
-    """Refuse what a kernel cannot call."""
-    if not callable(function) or isinstance(function, type):
-        raise Refused(f"{name}: {what} must be a function, not {_shown(function)}.")
+    """Refuse what a kernel cannot call, as far as its type tells."""
+    if type(function) is FunctionType or is_jitted(function) or isinstance(function, BuiltinFunctionType):
+        return
+    shown = f"the class {function.__name__}" if isinstance(function, type) else f"a {type(function).__name__}"
+    raise Refused(f"{name}: {what} must be a function, not {shown}: write a def or a lambda that calls it.")
 
 
 def check_arguments(name: str, what: str, function: Any, *counts: int) -> None:
@@ -137,10 +141,6 @@ def check_arguments(name: str, what: str, function: Any, *counts: int) -> None:
 def python_function(function: Any) -> Any:
     """Return the Python function of a device function, or itself."""
     return getattr(function, "py_func", None) or getattr(function, "fn", None) or function
-
-
-def _shown(value: Any) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def enter_with(
