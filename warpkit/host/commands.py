@@ -180,7 +180,8 @@ def _fill(target: Any, value: Any) -> Command:
     compiled, _ = FILL.compiled(specs)
     flat = machine.array_payload(to.pointer, (to.size,), None, to.dtype, target)
     payloads = [flat, machine.scalar_payload(specs[1], item[()])]
-    return Work([KernelStep(compiled.kernel, (-(-to.size // FILL_THREADS), 1, 1), (FILL_THREADS, 1, 1), 0, payloads)], target)
+    grid, block = (-(-to.size // FILL_THREADS), 1, 1), (FILL_THREADS, 1, 1)
+    return Work([KernelStep(compiled.kernel, grid, block, 0, payloads)], target)
 
 
 def fill_items(target: Any, value: Any) -> None:

@@ -41,17 +41,20 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
         arguments.append(argument)
         specs.append(argument.spec)
         payloads.append(argument.payload)
-    handle, visitors = enter(stream, arguments)
     program = program_of(kernel)
-    if 0 in whole:
-        return
     if program is None:
-        machine.launch_by_numba(kernel, whole, size, shared, handle, args)
+        handle, _ = enter(stream, arguments)
+        if 0 not in whole:
+            machine.launch_by_numba(kernel, whole, size, shared, handle, args)
         return
     compiled, known = program.compiled(tuple(specs))
     if compiled.captured:
-        arguments = captured_arguments(known, compiled.captured, handle)
-        payloads += [argument.payload for argument in arguments]
+        handle, captured, visitors = enter_with(stream, arguments, known.arrays, compiled.captured)
+        payloads += [argument.payload for argument in captured]
+    else:
+        handle, visitors = enter(stream, arguments)
+    if 0 in whole:
+        return
     compiled.kernel.launch(whole, size, shared, handle, payloads)
     if visitors:
         keep(visitors, handle)
@@ -134,7 +137,6 @@ def prepare_kernel(
     """Return the `Prepared` of a kernel."""
     whole, size = extent("grid", grid), extent("block", block)
     arguments = arguments_of(args)
-    handle = as_stream(stream, arguments)
     program = program_of(kernel)
     if program is None:
         raise Refused(
@@ -153,7 +155,7 @@ def prepare_kernel(
         return prepare_kernel(kernel, grid, block, *given, stream=handle, shared=shared)
 
     compiled, known = program.compiled(tuple(argument.spec for argument in arguments))
-    captured = captured_arguments(known, compiled.captured, handle)
+    handle, captured, _ = enter_with(stream, arguments, known.arrays, compiled.captured)
     if captured and not machine.is_capturing(handle):
         machine.stream_synchronize(handle)  # what was copied is there for work on any stream
     payloads = [argument.payload for argument in (*arguments, *captured)]
@@ -170,6 +172,26 @@ def same_spec(operation: str, name: str, was: Spec, now: Spec) -> None:
 def arguments_of(args: Sequence[Any]) -> list[Argument]:
     """Return what a launch needs of each argument."""
     return [as_argument(arg, index) for index, arg in enumerate(args)]
+
+
+def enter_with(
+    stream: Any, arguments: list[Argument], arrays: Sequence[Any], which: Sequence[int]
+) -> tuple[int, list[Argument], Sequence[Argument]]:
+    """Return (the stream of a call, the captured arrays that a kernel takes, what must be held while it runs).
+
+    The stream is ordered after what made the arguments and the arrays. One of NumPy's is copied, for each call anew.
+    """
+    if not which:
+        handle, visitors = enter(stream, arguments)
+        return handle, [], visitors
+    taken = [arrays[place] for place in which]
+    there = [None if isinstance(array, np.ndarray) else as_argument(array, "a captured array") for array in taken]
+    handle, visitors = enter(stream, arguments + [argument for argument in there if argument is not None])
+    captured = [
+        as_argument(on_device(array, handle), "a captured array") if argument is None else argument
+        for argument, array in zip(there, taken)
+    ]
+    return handle, captured, visitors
 
 
 def captured_arguments(known: Identity, which: Sequence[int], stream: int) -> list[Argument]:

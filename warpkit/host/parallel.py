@@ -8,13 +8,12 @@ from ..simt import machine
 from ..simt.specs import Spec, tuple_spec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
-from .launch import Prepared
+from .launch import Prepared, enter_with
 from .parallel_calls import (
     Calls,
     Loaded,
     check_arguments,
     check_function,
-    enter_with,
     kernel_of,
     rebound,
     settle,
@@ -63,7 +62,7 @@ def parallel_for(range: Any, body: Any, *args: Any, stream: Any = None) -> None:
         return
     calls = Calls.of(body)
     loaded = _kernel(loop, tuple(specs), calls, body)
-    handle, captured, visitors = enter_with(stream, arguments, calls, loaded.captured)
+    handle, captured, visitors = enter_with(stream, arguments, calls.arrays, loaded.captured)
     given = [*loop.payloads, machine.tuple_payload(payloads)]
     if captured:
         given += [argument.payload for argument in captured]
@@ -161,7 +160,7 @@ def _plan(range: Any, body: Any, *args: Any, stream: Any = None) -> Prepared:
     else:
         calls = Calls.of(body)
         loaded = _kernel(loop, tuple(argument.spec for argument in arguments), calls, body)
-        handle, captured, _ = enter_with(stream, arguments, calls, loaded.captured)
+        handle, captured, _ = enter_with(stream, arguments, calls.arrays, loaded.captured)
         given = machine.tuple_payload([argument.payload for argument in arguments])
         payloads = [*loop.payloads, given, *[argument.payload for argument in captured]]
         steps = [KernelStep(loaded.kernel, loop.grid, loop.block, 0, payloads)]

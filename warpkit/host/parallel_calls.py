@@ -17,12 +17,11 @@ from ..simt import machine
 from ..simt.captured import is_jitted
 from ..simt.specs import Options, ScalarSpec, Spec, scalar_spec, tuple_spec
 from . import program
-from .arrays import Argument, as_argument
+from .arrays import as_argument
 from .identity import identity
-from .launch import on_device, same_spec
+from .launch import same_spec
 from .ranges import Dimensions
 from .ranges_walk import Walk, walk_of
-from .streams import enter
 
 MOST_KERNELS = 1024
 _kernels: "dict[Hashable, Loaded]" = {}
@@ -141,26 +140,6 @@ def check_arguments(name: str, what: str, function: Any, *counts: int) -> None:
 def python_function(function: Any) -> Any:
     """Return the Python function of a device function, or itself."""
     return getattr(function, "py_func", None) or getattr(function, "fn", None) or function
-
-
-def enter_with(
-    stream: Any, arguments: list[Argument], calls: Calls, which: Sequence[int]
-) -> tuple[int, list[Argument], Sequence[Argument]]:
-    """Return (the stream of a call, the captured arrays that a kernel takes, what must be held while it runs).
-
-    The stream is ordered after what made the arguments and the arrays. One of NumPy's is copied, for each call anew.
-    """
-    if not which:
-        handle, visitors = enter(stream, arguments)
-        return handle, [], visitors
-    arrays = [calls.arrays[place] for place in which]
-    there = [None if isinstance(array, np.ndarray) else as_argument(array, "a captured array") for array in arrays]
-    handle, visitors = enter(stream, arguments + [argument for argument in there if argument is not None])
-    captured = [
-        as_argument(on_device(array, handle), "a captured array") if argument is None else argument
-        for argument, array in zip(there, arrays)
-    ]
-    return handle, captured, visitors
 
 
 def settle(stream: int) -> None:

@@ -8,8 +8,8 @@ from ..simt import machine, ops
 from ..simt.specs import ArraySpec
 from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument, as_output
-from .launch import Prepared, same_spec
-from .parallel_calls import Calls, check_function, enter_with, rebound, settle
+from .launch import Prepared, enter_with, same_spec
+from .parallel_calls import Calls, check_function, rebound, settle
 from .parallel_reduce_plan import ZERO, Meaning, Plan, operator_of, plan_of
 from .ranges import dimensions_of, num_items
 from .results import landing
@@ -102,7 +102,7 @@ def _ready(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: 
     plan = plan_of(meaning, dimensions, body, calls, given, None if target is None else target.dtype)
     if target is not None:
         given.append(target)
-    return _Call(plan, given, target, *enter_with(stream, given, calls, plan.loaded.captured))
+    return _Call(plan, given, target, *enter_with(stream, given, calls.arrays, plan.loaded.captured))
 
 
 def _run(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
