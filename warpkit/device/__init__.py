@@ -1,5 +1,7 @@
 """Array functions: whole device arrays in, a number or an array out, one launch each."""
 
+from .histogram import bincount, histogram
+from .histogram_plan import HistogramPolicy
 from .reduce import (
     ReducePolicy,
     all,
@@ -16,9 +18,12 @@ from .reduce import (
     sum,
     transform_reduce,
 )
+from .transpose import TransposePolicy, transpose
 
 REDUCTIONS = (
     "ReducePolicy", "all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "minmax", "prod", "reduce",
     "sum", "transform_reduce",
 )  # fmt: skip
-__all__ = [*REDUCTIONS]
+HISTOGRAMS = ("HistogramPolicy", "bincount", "histogram")
+MAPS = ("TransposePolicy", "transpose")
+__all__ = [*REDUCTIONS, *HISTOGRAMS, *MAPS]

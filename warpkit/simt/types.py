@@ -10,6 +10,7 @@ if SIMULATOR:
         check_operands,
         componentwise,
         identity_of,
+        int32,
         int64,
         is_nan,
         is_vector,
@@ -48,6 +49,12 @@ def as_int64(number):
     In Numba an unsigned 64-bit integer and a signed one make a float: what a user passes goes through this first.
     """
     return int64(min(int(number), (1 << 63) - 1))
+
+
+@operation
+def truncated(number):
+    """Return a real number as int32, cut towards 0; what is beyond int32, NaN included, gives anything."""
+    return int32(number)
 
 
 @operation

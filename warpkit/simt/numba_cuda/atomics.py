@@ -1,13 +1,28 @@
-"""Atomics: numba-cuda's own."""
+"""Atomics: numba-cuda's own, but for sums at an index that does not count from the end."""
 
 from numba import cuda
-from numba.cuda.extending import overload
+from numba.cuda import types
+from numba.cuda.extending import intrinsic, overload
+from numba.cuda.typing import signature
 
 from .. import memory
+from .arrays import element_pointer
+
+
+@intrinsic
+def _add_at(typing_context, array, index, value):
+    def generate(context, builder, sig, args):
+        pointer = element_pointer(context, builder, array, args[0], args[1], index)
+        number = context.cast(builder, args[2], sig.args[2], array.dtype)
+        return builder.atomic_rmw("add", pointer, number, "monotonic")
+
+    return signature(array.dtype, array, index, types.unliteral(value)), generate
 
 
 @overload(memory.atomic_add, target="cuda")
 def _lower_atomic_add(array, index, value):
+    if array.ndim == 1 and index == types.uint64 and isinstance(array.dtype, types.Integer):
+        return lambda array, index, value: _add_at(array, index, value)  # without the instructions for negative indices
     return lambda array, index, value: cuda.atomic.add(array, index, value)
 
 

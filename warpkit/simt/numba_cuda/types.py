@@ -61,6 +61,11 @@ def _lower_as_index(number):
     return lambda number: np.uint64(number)
 
 
+@overload(types.truncated, target="cuda")
+def _lower_truncated(number):
+    return lambda number: np.int32(number)
+
+
 @intrinsic
 def _components(typing_context, vector):
     parts = nb.Tuple(tuple(components(vector)))

@@ -1,0 +1,149 @@
+"""Calls of array functions whose result is an array: read once, then launched, or kept as a `Prepared`.
+
+Such a function has a *reader* with the parameters of the function itself, which decides everything and returns a `Job`.
+The function launches it; what `prepare` calls keeps it.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import Refused
+from ..host.arrays import Argument, as_argument, as_output
+from ..host.launch import Prepared
+from ..host.scratch import own_scratch, reset, scratch
+from ..host.streams_in import enter, keep
+from ..simt import machine
+from ..simt.specs import ArraySpec
+from ..simt.steps import KernelStep, Triple
+from .reduce_arguments import counted, line_of
+from .reduce_plan import COUNT, Flat, flat_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Reader = Callable[..., "Job"]
+
+
+class Use(NamedTuple):
+    """Scratch that a launch takes: see `host.scratch`."""
+
+    what: str
+    spec: ArraySpec
+    slots: int
+
+
+class Job(NamedTuple):
+    """A call with everything decided. kernel: None where there is nothing to do.
+
+    payloads: one of them may be a `Use`, for which the scratch itself stands in the launch.  result: the output.
+    stream: its handle.  visitors: what has to be held while the work runs.  held: what a prepared call keeps alive.
+    """
+
+    kernel: machine.Kernel | None
+    grid: Triple
+    block: Triple
+    shared: int
+    payloads: Sequence[Any]
+    result: Any
+    stream: int
+    visitors: Sequence[Argument] = ()
+    held: Any = None
+
+
+class Items(NamedTuple):
+    """The items of an input. size: how many there are, at most.  counter: the argument that says so on the device."""
+
+    source: Argument
+    flat: Flat
+    size: int
+    counter: Argument | None
+
+    @property
+    def payload(self) -> Any:
+        """What the kernel gets for the array."""
+        return self.source.payload if self.flat.pack is None else self.flat.pack(self.source.pointer, self.source.owner)
+
+    @property
+    def count_payload(self) -> Any:
+        """What the kernel gets for their number."""
+        return machine.scalar_payload(COUNT, self.size) if self.counter is None else line_of(self.counter)
+
+
+def items_of(name: str, x: Any, num_items: Any, what: str = "x") -> Items:
+    """Return the items of an argument of the array function `name`."""
+    source = as_argument(x, what)
+    flat = flat_of(source.layout, what)
+    size, count = (flat.size, None) if num_items is None else counted(name, num_items, flat)
+    return Items(source, flat, size, count)
+
+
+def output_of(out: Any, shape: tuple[int, ...], dtype: Any, stream: int) -> tuple[Any, Argument]:
+    """Return (`out`, its argument), or for None a new array with its."""
+    result = machine.device_array(shape, dtype, stream) if out is None else out
+    return result, as_output(result, "out")
+
+
+def check_shape(name: str, out: Argument, shape: tuple[int, ...]) -> None:
+    """Refuse an `out` of another shape."""
+    if out.shape != shape:
+        raise ValueError(f"{name}: out must have shape {shape}, as the result has, not {out.shape}.")
+
+
+def entered(stream: Any, *arguments: Argument | None) -> tuple[int, Sequence[Argument]]:
+    """Do `enter` with the arguments that there are."""
+    return enter(stream, [argument for argument in arguments if argument is not None])
+
+
+def launched(job: Job) -> Any:
+    """Launch what was decided; return the output."""
+    if job.kernel is not None:
+        use = next((payload for payload in job.payloads if type(payload) is Use), None)
+        memory = None if use is None else scratch(use.what, use.spec, use.slots, job.stream)
+        try:
+            job.kernel.launch(job.grid, job.block, job.shared, job.stream, _filled(job, memory))
+        except BaseException:
+            if memory is not None:
+                reset(memory, job.stream)
+            raise
+        if job.visitors:
+            keep(job.visitors, job.stream)
+    return job.result
+
+
+def _filled(job: Job, memory: Any) -> Sequence[Any]:
+    """Return the payloads with the scratch in its place."""
+    if memory is None:
+        return job.payloads
+    return [memory.argument.payload if type(payload) is Use else payload for payload in job.payloads]
+
+
+def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function]:
+    """Give an array function its planning half, which `prepare` calls; `bind` replaces the named arguments."""
+
+    def decorate(function: Function) -> Function:
+        parameters = inspect.signature(function)
+
+        def plan(*args: Any, **options: Any) -> Prepared:
+            return _prepared(function.__name__, reader, dict(parameters.bind(*args, **options).arguments), replaceable)
+
+        function.plan = plan  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def _prepared(name: str, reader: Reader, given: dict[str, Any], replaceable: tuple[str, ...]) -> Prepared:
+    job = reader(**given)
+    given = given | {"out": job.result, "stream": job.stream}
+
+    def again(replaced: Mapping[str, Any]) -> Prepared:
+        unknown = sorted(set(replaced) - set(replaceable))
+        if unknown:
+            raise Refused(f"bind: {name} has no argument {unknown[0]!r} to replace, only {', '.join(replaceable)}.")
+        return _prepared(name, reader, given | dict(replaced), replaceable)
+
+    if job.kernel is None:
+        return Prepared([], job.stream, given, again, job.result)
+    use = next((payload for payload in job.payloads if type(payload) is Use), None)
+    memory = None if use is None else own_scratch(use.spec, use.slots, job.stream)
+    step = KernelStep(job.kernel, job.grid, job.block, job.shared, _filled(job, memory))
+    return Prepared([step], job.stream, (given, job, memory), again, job.result)

@@ -1,0 +1,222 @@
+"""The kernels that count: in counters of the block's own, or straight in the output where there are too many bins.
+
+One launch, which clears the output itself: see clearing.py.
+
+A block has several copies of every counter, next to one another, and lane k uses copy k modulo their number: with 32 of
+them no two lanes of a warp meet in a counter or in a bank, whatever the items are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..block.shape import int32
+from ..simt.bits import lowest_bit, popcount
+from ..simt.lanes import ballot, block_x, grid_x, shuffle, thread_x
+from ..simt.machine import device_function
+from ..simt.memory import atomic_add, dynamic_shared, local_array
+from ..simt.sync import barrier
+from ..simt.types import as_index, cast_like
+from ..warp.participants import FULL_MASK
+from .clearing import await_clear, clear, leave
+from .histogram_bins import Finder
+from .reduce_reading import Reading
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a counting kernel is made for.
+
+    finder: finds the counter of an item.  place: (number of a counter, numbers, edges) -> the bin that it counts.
+    result: type of the output's elements.  threads: of a block.  copies_shift: exponent of the copies of a counter.
+    """
+
+    finder: Finder
+    place: Callable[..., Any]
+    reading: Reading
+    result: Any
+    threads: int
+    copies_shift: int = 0
+
+
+@device_function()
+def place_itself(number, numbers, edges):
+    """Return the bin that a counter counts: the one of its number."""
+    return number
+
+
+@device_function()
+def bin_of(value, numbers, edges, find, settle):
+    """Return the bin of a value, −1 for none."""
+    number, certain = find(value, numbers, edges)
+    if not certain:
+        number = settle(value, numbers, edges)
+    return number
+
+
+def placing_bytes(finder: Finder, item: Any) -> Callable[..., Any]:
+    """Return the function that finds the bin of what a counter counts: an integer of one byte, of type `item`."""
+    like, wrap, find, settle = item(0), 256 if np.dtype(item).kind == "i" else 0, finder.find, finder.settle
+
+    def place_byte(number, numbers, edges):
+        value = cast_like(like, number - wrap if number >= 128 else number)
+        return bin_of(value, numbers, edges, find, settle)
+
+    return place_byte
+
+
+@device_function()
+def count_own(counters, number, shift, own):
+    """Count a value in this lane's copy of a counter; −1: in none."""
+    if number >= 0:
+        atomic_add(counters, as_index((number << shift) + own), 1)
+
+
+@device_function()
+def count_alone(out, number, one):
+    """Count a value in the output; −1: in none."""
+    if number >= 0:
+        atomic_add(out, as_index(number), one)
+
+
+@device_function()
+def count_together(out, number, one):
+    """Count a value in the output; −1: in none. Lanes that agree with the first one leave it to that lane.
+
+    Called by: all lanes of a warp.
+    """
+    first = shuffle(FULL_MASK, number, 0)
+    agreeing = ballot(FULL_MASK, number == first)
+    if (thread_x() & 31) == 0:
+        if number >= 0:
+            atomic_add(out, as_index(number), cast_like(one, popcount(agreeing)))
+    elif number != first:
+        count_alone(out, number, one)
+
+
+@device_function()
+def fold_copies(counters, number, shift, copies):
+    """Return the sum of a counter's copies; neighbouring threads begin with copies in different banks.
+
+    The number of copies is one of run time, so that the loop is not unrolled: it would take most of the registers.
+    """
+    total, k = int32(0), int32(0)
+    while k < copies:
+        total = int32(total + counters[as_index((number << shift) + ((thread_x() + k) & (copies - 1)))])
+        k = int32(k + 1)
+    return total
+
+
+def private_kernel(what: Counting) -> Callable[..., Any]:
+    """Return the kernel that counts in shared memory.
+
+    Called by: any flat grid of such blocks, with 4 bytes of dynamic shared memory for every copy of a counter;
+    a block sees fewer than 2^31 items.
+    Args: x: the items.  count: see `Reading.number`.  inverses: 1 / extents of `x` behind the first one.  numbers,
+    edges: as `find` takes them.  counters: (how many, how many
+    copies of each).  store: scratch of `SLOTS` int64.  out: the counts of the bins.
+    """
+    find, settle, place_of, shift = what.finder.find, what.finder.settle, what.place, what.copies_shift
+    reading, nothing, one, threads = what.reading, what.result(0), what.result(1), what.threads
+    number_of, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
+    length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
+    loads, held, item = reading.loads, reading.loads * reading.length, reading.item
+
+    def count_in_shared_memory(x, count, inverses, numbers, edges, counters, store, out):
+        items, again = local_array(held, item), local_array(1, item)
+        mine = dynamic_shared(counters[0] << shift, np.int32, 0)
+        own = int32((thread_x() & 31) & ((1 << shift) - 1))
+        at = thread_x()
+        while at < mine.size:
+            mine[as_index(at)] = 0
+            at = int32(at + threads)
+        clear(out, store, nothing)
+        # the vectors, and the items before and behind them
+        n = number_of(count, x)
+        head = before(x, n, item_shift)
+        vectors = (n - head) >> length_shift
+        tail = n - head - (vectors << length_shift)
+        if block_x() == 0 and thread_x() < head + tail:
+            edge = thread_x() + 0 * n
+            fetch_item(items, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
+            count_own(mine, bin_of(items[0], numbers, edges, find, settle), shift, own)
+        begin = block_x() * (loads * threads) + thread_x()
+        while begin < vectors:
+            for k in range(loads):  # where nothing is left, the last vector again: no read waits for a condition
+                fetch(items, k * length, x, head + min(begin + k * threads, vectors - 1) * length, inverses)
+            for k in range(loads):
+                at = begin + k * threads
+                if at < vectors:
+                    left = int32(0)  # one bit for each item whose bin is not certain
+                    for j in range(length):
+                        number, certain = find(items[k * length + j], numbers, edges)
+                        count_own(mine, number, shift, own)
+                        left = int32(left if certain else left | (1 << j))
+                    while left != 0:  # seldom, so read again: no register is held for it
+                        fetch_item(again, 0, x, head + at * length + lowest_bit(left), inverses)
+                        count_own(mine, settle(again[0], numbers, edges), shift, own)
+                        left = int32(left & (left - 1))
+            begin += grid_x() * (loads * threads)
+        # what the block has counted
+        barrier()
+        await_clear(out, store)
+        at = thread_x()
+        while at < counters[0]:
+            total = fold_copies(mine, at, shift, counters[1])
+            place = place_of(at, numbers, edges)
+            if total != 0 and place >= 0:
+                atomic_add(out, as_index(place), cast_like(one, total))
+            at = int32(at + threads)
+        leave(store)
+
+    return count_in_shared_memory
+
+
+def common_kernel(what: Counting) -> Callable[..., Any]:
+    """Return the kernel that counts in the output itself.
+
+    Called by, args: as `private_kernel`, without dynamic shared memory; `counters` is not used.
+    """
+    find, settle, reading = what.finder.find, what.finder.settle, what.reading
+    nothing, one, threads = what.result(0), what.result(1), what.threads
+    number_of, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
+    length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
+    loads, held, item = reading.loads, reading.loads * reading.length, reading.item
+
+    def count_in_the_output(x, count, inverses, numbers, edges, counters, store, out):
+        items, again = local_array(held, item), local_array(1, item)
+        clear(out, store, nothing)
+        await_clear(out, store)
+        n = number_of(count, x)
+        head = before(x, n, item_shift)
+        vectors = (n - head) >> length_shift
+        tail = n - head - (vectors << length_shift)
+        if block_x() == 0:
+            number = int32(-1)
+            if thread_x() < head + tail:
+                edge = thread_x() + 0 * n
+                fetch_item(items, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
+                number = bin_of(items[0], numbers, edges, find, settle)
+            count_together(out, number, one)
+        begin = block_x() * (loads * threads)
+        while begin < vectors:
+            for k in range(loads):
+                at = begin + thread_x() + k * threads
+                fetch(items, k * length, x, head + min(at, vectors - 1) * length, inverses)
+            for k in range(loads):
+                at = begin + thread_x() + k * threads
+                left = int32(0)
+                for j in range(length):
+                    number, certain = find(items[k * length + j], numbers, edges)
+                    count_together(out, int32(number if at < vectors else -1), one)
+                    left = int32(left if certain else left | (1 << j))
+                while left != 0 and at < vectors:
+                    fetch_item(again, 0, x, head + at * length + lowest_bit(left), inverses)
+                    count_alone(out, settle(again[0], numbers, edges), one)
+                    left = int32(left & (left - 1))
+            begin += grid_x() * (loads * threads)
+        leave(store)
+
+    return count_in_the_output
