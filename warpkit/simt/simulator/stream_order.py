@@ -192,12 +192,15 @@ def root_of(data: np.ndarray) -> np.ndarray:
 
 def met(root: np.ndarray) -> None:
     """Remember an array that owns memory, so that copies and fills, which have addresses alone, find it."""
-    _roots[root.__array_interface__["data"][0]] = root
+    with _lock:
+        _roots[root.__array_interface__["data"][0]] = root
 
 
 def at(verb: str, pointer: int, nbytes: int) -> Touch:
     """Return the touch of all bytes from an address on."""
-    for start, root in list(_roots.items()):
+    with _lock:
+        roots = list(_roots.items())
+    for start, root in roots:
         if start <= pointer < start + root.nbytes:
             what = f"a global array of {root.dtype}, shape {root.shape}"
             return Touch(verb, Spans([pointer], [nbytes]), what, weakref.ref(root))

@@ -93,8 +93,9 @@ def release(pointer: int, stream: int) -> None:
     """Free memory."""
     if pointer:
         with _lock:
-            stream_order.forgotten(pointer, _blocks[pointer].size)
-            del _blocks[pointer], _starts[bisect.bisect_left(_starts, pointer)]
+            nbytes = _blocks.pop(pointer).size
+            del _starts[bisect.bisect_left(_starts, pointer)]
+        stream_order.forgotten(pointer, nbytes)  # not under the lock: it has one of its own
 
 
 def memory_at(pointer: int) -> tuple[np.ndarray, int] | None:
