@@ -36,8 +36,11 @@ def numbers(exponent, dtype):
     """Return a device array of small numbers that differ."""
     piece = (np.arange(1 << min(exponent, 20)) * 2654435761 % 2**32 >> 7 & 3).astype(dtype)
     array = cuda.device_array(1 << exponent, dtype)
-    for start in range(0, 1 << exponent, len(piece)):
-        array[start : start + len(piece)].copy_to_device(piece)
+    array[: len(piece)].copy_to_device(piece)
+    there = len(piece)
+    while there < array.size:  # the rest on the device, doubling
+        array[there : 2 * there].copy_to_device(array[:there])
+        there *= 2
     return array
 
 
