@@ -19,19 +19,32 @@ BLOCK = {
 }
 HOST = {"launch": "launch", "pipeline": "pipeline", "first-call": "first_call", "parallel_for": "parallel_for"}
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
-TUNING = {"reduce-policies": "device_reduce_policies"}
+MAPS = {"histogram": "device_histogram", "maps": "device_maps"}
+TUNING = {
+    "reduce-policies": "device_reduce_policies",
+    "histogram-policies": "device_histogram_policies",
+    "maps-policies": "device_maps_policies",
+}
 """Suites that policies are chosen from, only run by name."""
 SUITES = {
     "warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK, **REDUCE,
-    **TUNING,
+    **MAPS, **TUNING,
 }  # fmt: skip
 GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
-GPU_SUITES = {"warp", "claims", *BLOCK, *HOST, *REDUCE, *TUNING}
-APART = {*BLOCK, *REDUCE, *TUNING, "parallel_for"}
+GPU_SUITES = {"warp", "claims", *BLOCK, *HOST, *REDUCE, *MAPS, *TUNING}
+APART = {*BLOCK, *REDUCE, *MAPS, *TUNING, "parallel_for"}
 """Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
 PATIENCE = 150
 """Seconds after which such a process is given up."""
-LONGER = {"reduce-device": 450, "reduce-policies": 550, "parallel_for": 400}
+LONGER = {
+    "histogram": 450,
+    "histogram-policies": 300,
+    "maps": 300,
+    "maps-policies": 300,
+    "reduce-device": 450,
+    "reduce-policies": 550,
+    "parallel_for": 400,
+}
 """The same for suites that build large peers, or measure much."""
 
 
