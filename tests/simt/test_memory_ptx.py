@@ -11,7 +11,7 @@ from tests.simt import test_memory, test_memory_atomics, test_memory_ordered
 from tests.simt.waist import VALUES, array_of, carried_ptx, kernel, registered, words
 from tests.warp.literal import NUMBA
 from tests.warp.matrix import label
-from warpkit.simt import memory, sync
+from warpkit.simt import memory, sync, types
 
 
 def shared(ptx):
@@ -231,6 +231,20 @@ def test_compare_exchange_and_contention(compile_ptx):
     assert count(compile_ptx(*registered("swap_narrow_if")), "atom.global.cas.b32") == 1
     three = compile_ptx(test_memory_atomics.contended(np.int32), array_of("int32"), array_of("int32"))
     assert count(three, "atom.shared.add") + count(three, "red.shared.add") + count(three, "atom.shared") >= 1
+
+
+@cuda.jit
+def adding_at_an_index(x, at, value):
+    """Add at an index that does not count from the end."""
+    i = types.as_index(cuda.threadIdx.x)
+    memory.atomic_add(x, types.as_index(at[i]), value[i])
+
+
+@pytest.mark.parametrize("dtype", test_memory_atomics.WORDS, ids=label)
+def test_a_sum_at_an_unsigned_index_asks_for_no_sign(compile_ptx, dtype):
+    ptx = compile_ptx(adding_at_an_index, array_of(dtype), array_of("int64"), array_of(dtype))
+    assert count(ptx, "atom.") == 1
+    assert count(ptx, "shr.s64") == count(ptx, "setp") == count(ptx, "and") == 0
 
 
 def test_an_atomic_returns_the_type_of_the_array():

@@ -78,6 +78,23 @@ def cast_parts(a, b, o1, o2, o3, o4, flag):
     flag[i] = result[2]
 
 
+@kernel("float32", "float64", "int64", "int32", "int32", "int32")
+def cut(a, b, c, x, y, z):
+    """Numbers of three types as int32."""
+    i = cuda.grid(1)
+    x[i] = types.truncated(a[i])
+    y[i] = types.truncated(b[i])
+    z[i] = types.truncated(c[i])
+
+
+def test_numbers_are_cut_towards_0():
+    a = np.array([-2.9, -0.5, 0.5, 0.99999, 1.0, 7.7, 1e6 + 0.5, -1e6], np.float32)
+    x, y, z = (np.zeros(8, np.int32) for _ in "xyz")
+    cut[1, 8](a, a.astype(np.float64), np.arange(8) - 4, x, y, z)
+    assert x.tolist() == y.tolist() == [-2, 0, 0, 0, 1, 7, 1000000, -1000000]
+    assert z.tolist() == list(range(-4, 4))
+
+
 def test_tuples_are_cast_part_by_part():
     a, b = np.arange(-32, 32) * 4099, np.arange(64) / 3
     outs = [np.zeros(64, t) for t in ("int8", "uint16", "float32", "complex64", "bool")]
