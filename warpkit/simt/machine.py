@@ -103,7 +103,7 @@ class _HostMemory:
 
 
 def host_bytes(pointer: int, nbytes: int, owner: Any = None) -> np.ndarray:
-    """Return `nbytes` (at least one) of host memory at an address as an array of uint8; it and its views keep `owner`."""
+    """Return `nbytes` (at least one) of host memory at an address as uint8s; the array and its views keep `owner`."""
     return np.asarray(_HostMemory(pointer, nbytes, owner))
 
 
