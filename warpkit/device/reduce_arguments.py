@@ -15,7 +15,7 @@ from .reduce_plan import Flat
 
 def counted(name: str, num_items: Any, flat: Flat) -> tuple[int, Argument | None]:
     """Return (how many items, None), or (how many there can be, the argument that says on the device how many)."""
-    if hasattr(num_items, "__index__") and getattr(num_items, "ndim", 0) == 0 and not hasattr(num_items, "data_ptr"):
+    if isinstance(num_items, int | np.integer | np.ndarray) and getattr(num_items, "ndim", 0) == 0:
         n = operator.index(num_items)
         if not 0 <= n <= flat.size:
             raise ValueError(f"{name}: num_items must be 0 to {flat.size}, the items of x, not {n}.")

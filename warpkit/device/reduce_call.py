@@ -123,6 +123,8 @@ def planned(
     """Return what was compiled for such a call, compiling it where it is the first."""
     if dtype is not None:
         dtype = as_dtype(family.name, dtype)
+    if policy is not None and not isinstance(policy, ReducePolicy):
+        raise Refused(f"{family.name}: policy must be a ReducePolicy, not a {type(policy).__name__}.")
     to = None if target is None else target.layout.dtype
     count = None if counter is None else counter.layout.dtype
     key = (flat.spec, to, dtype, init is None, count, policy, machine.context_key())
@@ -144,8 +146,6 @@ def compiled(
         meaning, first = replace(meaning, settle=result_after), init_spec(total)
     if policy is None:
         policy = policy_for(machine.properties().compute_capability, array.dtype.itemsize)
-    elif not isinstance(policy, ReducePolicy):
-        raise Refused(f"{family.name}: policy must be a ReducePolicy, not a {type(policy).__name__}.")
     count = None if counter is None else one_element(counter)
     return Reduction(meaning, array, total, to or result, first, count, policy, family.fixed)
 

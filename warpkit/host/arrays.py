@@ -38,7 +38,8 @@ def as_output(value: Any, name: Name) -> Argument:
     """Return `as_argument` of an array that kernels write to; refuse one that they must not, or cannot."""
     found = as_argument(value, name)
     if not found.is_array:
-        refuse(name, f"is of type {type(value).__name__}, and results go to a device array.")
+        what = "a number or a tuple" if isinstance(value, Argument) else f"of type {type(value).__name__}"
+        refuse(name, f"is {what}, and results go to a device array.")
     if found.readonly:
         refuse(name, "is read-only, and results would go to it: pass an array that may be written, or a copy.")
     if found.strides is not None and any(not step and extent > 1 for step, extent in zip(found.strides, found.shape)):

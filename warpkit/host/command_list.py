@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import Refused
@@ -43,6 +43,8 @@ class CommandList:
 
     def parallel_reduce_sum(self, range: Any, body: Any, *args: Any, out: Any, dtype: Any = None) -> "CommandList":
         """Append a `warpkit.parallel_reduce_sum`; `out`, a device array of one element, gets the sum."""
+        if out is None:
+            raise Refused("parallel_reduce_sum: in a list the sum goes to a device array: pass out=.")
         form = commands.deferred(commands.form, parallel_reduce_sum, range, body, *args, out=out, dtype=dtype)
         return self._append(form)
 
@@ -86,11 +88,14 @@ class CommandList:
     def extend(self, other: "CommandList") -> "CommandList":
         """Append what `other` holds, callbacks too; `other` is used up."""
         self._writable()
+        if not isinstance(other, CommandList):
+            raise Refused(f"extend: a CommandList, not a {type(other).__name__}.")
         if other is self:
             raise Refused("extend: a list cannot be appended to itself.")
+        other._writable()
+        refuse_stale(self._commands, other._commands)
         other._close()
-        for command in other._commands:
-            self._append(command)
+        self._commands += other._commands
         self._callbacks += other._callbacks
         self._dtor_callbacks += other._dtor_callbacks
         return self
@@ -126,13 +131,7 @@ class CommandList:
 
     def _append(self, command: Command) -> "CommandList":
         self._writable()
-        for first, end in commands.host_ranges([command], downloads=False):
-            for begin, last in commands.host_ranges(self._commands, downloads=True):
-                if first < last and begin < end:
-                    raise ValueError(
-                        "upload: an earlier command of this list downloads into the same host memory, and the upload "
-                        "may read it before: submit the download first, and upload in another list."
-                    )
+        refuse_stale(self._commands, [command])
         self._commands.append(command)
         return self
 
@@ -155,6 +154,17 @@ class CommandList:
         if self.__dict__.get("_open") and self._commands:
             lost = f"a CommandList with {len(self)} commands was never committed"
             warnings.warn(lost, ResourceWarning, stacklevel=2, source=self)
+
+
+def refuse_stale(earlier: Sequence[Command], later: Sequence[Command]) -> None:
+    """Refuse uploads of host memory into which an earlier command downloads: they may read it before."""
+    for first, end in commands.host_ranges(later, downloads=False):
+        for begin, last in commands.host_ranges(earlier, downloads=True):
+            if first < last and begin < end:
+                raise ValueError(
+                    "upload: an earlier command of this list downloads into the same host memory, and the upload may "
+                    "read it before: submit the download, wait for it, and upload in another list."
+                )
 
 
 def slots(recorded: list[Command]) -> set[str]:
@@ -192,10 +202,12 @@ class Replay:
         self._names = slots(recorded)
         self._fresh = True
 
-    def __call__(self, stream: Any, **values: Any) -> None:
+    def __call__(self, stream: Any, /, **values: Any) -> None:
         """Submit the list to a warpkit `Stream`, with slots filled by name."""
         from .submission import ready  # submissions stand on lists
 
+        if not hasattr(stream, "submit"):
+            raise Refused(f"replay: a warpkit Stream, not a {type(stream).__name__}: see Stream.wrap().")
         unknown, changed = values.keys() - self._names, values.keys()
         missing = self._names - self._values.keys() - values.keys()
         if unknown or missing:
@@ -207,6 +219,8 @@ class Replay:
                 command.build(merged) if isinstance(command, Deferred) and command.names & changed else built
                 for command, built in zip(self._recorded, self._commands)
             ]
+            for place, command in enumerate(commands):
+                refuse_stale(commands[:place], [command])
             self._commands, self._values, self._fresh = ready(commands), dict(merged), False
         stream.submit(Commit(self._commands, self._callbacks, self._dtor_callbacks))
 

@@ -29,6 +29,8 @@ class Slot:
 
 def slot(name: str) -> Any:
     """Return a placeholder for an argument of a `CommandList` that is to be compiled: `replay(stream, name=value)`."""
+    if not isinstance(name, str):
+        raise Refused(f"slot: a name is a string, not {name!r}.")
     return Slot(name)
 
 
@@ -163,10 +165,7 @@ def _copy(target: Any, source: Any) -> Command:
 
 def _fill(target: Any, value: Any) -> Command:
     to = device_array("fill", target, writes=True)
-    try:
-        item = np.array(value).astype(to.dtype, casting="same_kind" if to.dtype.kind != "b" else "unsafe")
-    except TypeError:
-        item = np.array(value, to.dtype)
+    item = filling(value, to.dtype)
     if item.ndim:
         raise Refused(f"fill: the value is one number, not an array of shape {item.shape}.")
     if not to.size:
@@ -182,6 +181,24 @@ def _fill(target: Any, value: Any) -> Command:
     payloads = [flat, machine.scalar_payload(specs[1], item[()])]
     grid, block = (-(-to.size // FILL_THREADS), 1, 1), (FILL_THREADS, 1, 1)
     return Work([KernelStep(compiled.kernel, grid, block, 0, payloads)], target)
+
+
+def filling(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return a value as an array of no dimensions, of `dtype`; refuse one that would come out as another number."""
+    given = np.asarray(value)
+    if given.ndim or dtype.names or dtype.kind == "b":
+        try:
+            return np.array(value, dtype)
+        except (TypeError, ValueError):
+            raise Refused(f"fill: {value!r} does not go into an array of {dtype}.") from None
+    ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    exact = isinstance(value, int) or given.dtype.kind in "biu"
+    exact = exact or (given.dtype.kind == "f" and dtype.kind in "iu" and float(given).is_integer())
+    if (1 if exact else ranks.get(given.dtype.kind, 4)) > ranks[dtype.kind]:
+        raise Refused(f"fill: {value!r} does not go into an array of {dtype}.")
+    if exact and dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+        raise ValueError(f"fill: {value!r} is outside of {dtype}.")
+    return np.array(value, dtype)
 
 
 def fill_items(target: Any, value: Any) -> None:

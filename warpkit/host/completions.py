@@ -23,16 +23,31 @@ KEPT = 16  # entries without callbacks that wait before finished ones are let go
 IDLE_SECONDS = 1.0  # after which the thread ends; the next callback starts another
 
 
+OWN_STREAM = "synchronize: a callback cannot wait for its own stream: submit to another one, or return."
+
+
 class Entry(NamedTuple):
-    """Work that an event stands for, what then is called, and what must live until then."""
+    """Work that an event stands for, what then is called, and what must live until then.
+
+    failed: whether the callbacks are to hear of it, and are called, when the work has failed.
+    """
 
     event: int
     callbacks: Sequence[Callback]
     keep: Any
+    failed: bool
 
 
 class Done(Future[None]):
     """A future of `concurrent.futures`, for threads, that a coroutine may await too."""
+
+    worker: Callable[[], "threading.Thread | None"] = staticmethod(lambda: None)
+
+    def result(self, timeout: float | None = None) -> None:
+        """Wait; raise the error that there was; Refused in a callback of this very stream, which waits for itself."""
+        if not self.done() and threading.current_thread() is self.worker():
+            raise Refused(OWN_STREAM)
+        return super().result(timeout)
 
     def __await__(self) -> Generator[Any, None, None]:
         """Wait in a coroutine, while others run."""
@@ -53,16 +68,17 @@ class Completions:
         self._events: list[int] = []  # to be used again
         _all.add(self)
 
-    def after(self, callbacks: Sequence[Callback], keep: Any = None) -> None:
+    def after(self, callbacks: Sequence[Callback], keep: Any = None, failed: bool = False) -> None:
         """Call `callbacks` when the work that the stream has so far is done; keep `keep` alive until then.
 
+        Args: failed: call them when that work has failed, too.
         Order: that of the calls of this function, also when callbacks are slow.
         """
         self._refuse_after_fork()
         with self._changed:
             event = self._events.pop() if self._events else machine.event_create(blocking=True)
             machine.event_record(event, self._stream)
-            self._waiting.append(Entry(event, tuple(callbacks), keep))
+            self._waiting.append(Entry(event, tuple(callbacks), keep, failed))
             self._asked += 1
             if callbacks and self._worker is None:
                 name = f"warpkit callbacks {self._stream:#x}"
@@ -80,8 +96,7 @@ class Completions:
         of this very stream, which would wait for itself.
         """
         self._refuse_after_fork()
-        if threading.current_thread() is self._worker:
-            raise Refused("synchronize: a callback cannot wait for its own stream: submit to another one, or return.")
+        self.refuse_own()
         with self._changed:
             asked = self._asked
         machine.stream_synchronize(self._stream)
@@ -92,10 +107,16 @@ class Completions:
                 self._changed.wait_for(lambda: self._done >= asked)
         self._raise()
 
+    def refuse_own(self) -> None:
+        """Refuse a callback of this stream that is about to wait for the stream."""
+        if threading.current_thread() is self._worker:
+            raise Refused(OWN_STREAM)
+
     def future(self) -> Done:
         """Return a future that is done when the work and the callbacks that the stream has so far are."""
         future = Done()
         future.set_running_or_notify_cancel()
+        future.worker = lambda: self._worker
 
         def resolve() -> None:
             try:
@@ -104,8 +125,12 @@ class Completions:
             except BaseException as error:
                 future.set_exception(error)
 
-        self.after([resolve])
+        self.after([resolve], failed=True)
         return future
+
+    def owes(self) -> bool:
+        """Return whether there is something to wait for, or an error that nobody has heard of."""
+        return self._process == os.getpid() and (self._asked > self._done or bool(self._errors))
 
     def __del__(self) -> None:
         for event in self.__dict__.get("_events", ()):
@@ -159,7 +184,8 @@ class Completions:
             self._events.append(entry.event)
         except Exception as error:  # a kernel failed: callbacks must not take what is there for a result
             self._errors.append(error)
-            return
+            if not entry.failed:
+                return
         for callback in entry.callbacks:
             try:
                 callback()
@@ -173,6 +199,14 @@ _all: "weakref.WeakSet[Completions]" = weakref.WeakSet()
 @atexit.register
 def _drain() -> None:
     """Let callbacks finish before the interpreter goes; an error that nobody waited for is shown, not lost."""
-    for completions in list(_all):
-        if completions._process == os.getpid() and completions._asked > completions._done:
-            completions.wait()
+    errors: list[BaseException] = []
+    while waiting := [each for each in _all if each.owes()]:  # callbacks may submit to other streams
+        for completions in waiting:
+            try:
+                completions.wait()
+            except BaseException as error:
+                errors.append(error)
+    for other in errors[1:]:
+        errors[0].add_note(f"and on another stream: {type(other).__name__}: {other}")
+    if errors:
+        raise errors[0]

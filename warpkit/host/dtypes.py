@@ -86,6 +86,10 @@ def initial(name: str, init: Any, total: np.dtype[Any]) -> Any:
             raise Refused(f"{name}: init must have one value for each of the fields {total.names}, not be {init!r}.")
         return tuple([initial(name, value, total[field]) for field, value in zip(total.names, fields)])
     given = np.asarray(init)
+    if isinstance(init, int) and given.dtype.kind == "O":  # beyond 64 bits
+        if total.kind in "fc" and abs(init) <= int(np.finfo(total).max):
+            return total.type(init)
+        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
     if given.ndim or given.dtype.kind not in "biufc":
         raise Refused(f"{name}: init must be a number, not {init!r}.")
     ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,8 @@ def program_of(kernel: Any) -> Program | None:
     if not callable(kernel):
         raise Refused(f"launch: a kernel is a function decorated with cuda.jit, not a {type(kernel).__name__}.")
     function, options = machine.decorated(kernel)
+    if not isinstance(function, FunctionType):
+        raise Refused(f"launch: a kernel is a function, not a {type(kernel).__name__}: write a def that calls it.")
     program = None if options is None else Program(function, options)
     kernel._warpkit_program = program
     return program

@@ -86,8 +86,10 @@ def plan_of(
 
 
 def _typed(value: Any) -> Hashable:
-    """Return a key for an `init`: 1, 1.0 and True are different ones."""
-    return tuple(map(_typed, value)) if isinstance(value, tuple) else (type(value), value)
+    """Return a key for an `init`: 1, 1.0 and True are different ones, and so are 0.0 and −0.0; NaN is one."""
+    if isinstance(value, tuple):
+        return tuple(map(_typed, value))
+    return type(value), repr(value) if isinstance(value, float | complex | np.inexact) else value
 
 
 def _new_plan(

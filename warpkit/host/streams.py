@@ -54,6 +54,8 @@ class Stream:
     def record(self, event: "Event | None" = None) -> "Event":
         """Make the event (None: a new one) stand for the work that the stream has so far; return it."""
         event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise Refused(f"Stream.record: a {type(event).__name__} is no Event.")
         event.record(self)
         return event
 
@@ -218,7 +220,10 @@ def pinned_array(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.nd
     dtype = np.dtype(dtype)
     if dtype.hasobject:
         raise Refused(f"pinned_array: {dtype} holds Python objects, which no GPU reads: pass a number type.")
-    extents = tuple([operator.index(extent) for extent in (shape if isinstance(shape, tuple) else (shape,))])
+    try:
+        extents = tuple([operator.index(extent) for extent in (shape if isinstance(shape, tuple) else (shape,))])
+    except TypeError:
+        raise Refused(f"pinned_array: a shape is an int or a tuple of ints, not {shape!r}.") from None
     if any(extent < 0 for extent in extents):
         raise ValueError(f"pinned_array: {shape} is no shape: extents are not negative.")
     nbytes = math.prod(extents) * dtype.itemsize

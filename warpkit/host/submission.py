@@ -70,6 +70,9 @@ def put(stream: Stream, item: Any) -> None:
 def _finish(handle: int | None) -> None:
     """Have `synchronize` wait for callbacks too; all are waited for before the first error is raised."""
     errors = []
+    if handle is None:  # before any is waited for: two callbacks would wait for each other
+        for each in list(_submissions.values()):
+            each.completions.refuse_own()
     for (_, stream), each in list(_submissions.items()):
         if handle is None or stream == handle:
             try:
@@ -93,21 +96,28 @@ class Submission:
         """Do a commit; `stream` is what its host calls receive."""
         if not isinstance(commit, Commit):
             raise Refused(f"submit: a commit comes from CommandList.commit(), and is no {type(commit).__name__}.")
+        captured = machine.is_capturing(self._handle)
+        if captured and commit.callbacks:
+            raise Refused("submit: the stream is being captured, and a graph calls no callbacks: submit elsewhere.")
+        if captured and any(isinstance(command, StagedUpload | StagedDownload) for command in commit.commands):
+            raise Refused(
+                "submit: the stream is being captured, and a graph copies from and to page-locked memory alone: "
+                "use pinned_array() for what is uploaded and downloaded."
+            )
+        commit.take()  # without the lock: what it calls may wait for callbacks, and these may submit
         with self._lock:
-            captured = machine.is_capturing(self._handle)
-            if captured and commit.callbacks:
-                raise Refused("submit: the stream is being captured, and a graph calls no callbacks: submit elsewhere.")
-            commit.take()
             work = staged(commit.commands)
+            fetches: list[Callback] = []  # of what was sent: the rest has no data
             try:
                 for part in work.parts:
                     if isinstance(part, HostCall):
                         part.function(stream)
                     else:
                         self.send(part, captured)
+                        fetches += part.fetches
             finally:  # what has begun keeps its memory, and callbacks are owed whatever happens
                 if not captured:
-                    self.completions.after([*work.callbacks, *commit.callbacks], work.keep)
+                    self.completions.after([*fetches, *commit.callbacks], work.keep)
 
     def send(self, steps: "Steps", captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
@@ -128,21 +138,20 @@ class Submission:
 
 
 class Steps:
-    """A sequence of steps, its kind, and whether a graph can hold it."""
+    """A sequence of steps, its kind, whether a graph can hold it, and what copies its downloads home afterwards."""
 
-    __slots__ = ("fits_graph", "kind", "steps")
+    __slots__ = ("fetches", "fits_graph", "kind", "steps")
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = tuple(steps)
+    def __init__(self, steps: Sequence[Step], fetches: Sequence[Callback] = ()) -> None:
+        self.steps, self.fetches = tuple(steps), fetches
         self.kind = tuple([step.topology for step in steps])
         self.fits_graph = all(map(machine.fits_graph, steps))
 
 
 class Staged(NamedTuple):
-    """What commands come to at submit: steps and host calls in order, what copies downloads home, what to keep."""
+    """What commands come to at submit: steps and host calls in order, what to keep."""
 
     parts: list["Steps | HostCall"]
-    callbacks: list[Callback]
     keep: list[Any]
 
 
@@ -151,7 +160,7 @@ def staged(commands: Sequence[Command]) -> Staged:
     if isinstance(commands, Ready):  # a replay as it was
         return commands.staged
     parts: list[Any] = [[]]
-    callbacks: list[Callback] = []
+    fetches: dict[int, list[Callback]] = {}  # by the part that they belong to
     keep: list[Any] = []
     for command in commands:
         if isinstance(command, Work):
@@ -169,10 +178,14 @@ def staged(commands: Sequence[Command]) -> Staged:
             target = command.target
             block = PinnedBlock(target.nbytes)
             parts[-1].append(CopyStep(block.address, command.source, target.nbytes, DOWNLOAD))
-            callbacks.append(partial(fetch, target, block))
-            keep.append(command.keep)
-    filled = [part if isinstance(part, HostCall) else Steps(part) for part in parts if part != []]
-    return Staged(filled, callbacks, keep)
+            fetches.setdefault(len(parts) - 1, []).append(partial(fetch, target, block))
+            keep += [block, command.keep]
+    filled = [
+        part if isinstance(part, HostCall) else Steps(part, fetches.get(place, ()))
+        for place, part in enumerate(parts)
+        if part != []
+    ]
+    return Staged(filled, keep)
 
 
 class Ready(list[Command]):
