@@ -227,3 +227,38 @@ def test_options_of_array_functions_of_the_wrong_kind_are_refused():
 
 def test_a_count_on_the_device_may_have_no_dimensions():
     assert wk.device.sum(device(np.arange(N)), num_items=device(np.array(5))) == 10
+
+
+def keyword_only(earlier, later, *, factor=3):
+    return earlier + factor * later
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        (functools.partial(max, 1), "op must be a function, not a partial"),
+        (Callable().kernel, "op must be a function, not a method"),
+        (int, "op must be a function, not the class int"),
+        (lambda a: a, "op is called with 2 values"),
+        (lambda a, b, c: a, "op is called with 2 values"),
+        (keyword_only, "op has the keyword-only parameter factor"),
+    ],
+    ids=["partial", "method", "class", "one", "three", "keyword"],
+)
+def test_operators_that_no_kernel_can_call_are_refused_alike(op, said):
+    x = device(np.arange(N))
+    with pytest.raises(Refused, match=f"^reduce: {said}"):
+        wk.device.reduce(x, op)
+    with pytest.raises(Refused, match=f"^transform_reduce: {said}"):
+        wk.device.transform_reduce(x, lambda v: v, op)
+    with pytest.raises(Refused, match=f"^parallel_reduce: {said}"):
+        wk.parallel_reduce(N, lambda i: i, op, 0)
+
+
+def test_transforms_that_no_kernel_can_call_are_refused():
+    x = device(np.arange(N))
+    with pytest.raises(Refused, match="transform is called with 1 values"):
+        wk.device.transform_reduce(x, lambda a, b: a, wk.add)
+    with pytest.raises(Refused, match="transform must be a function, not a method"):
+        wk.device.transform_reduce(x, Callable().kernel, wk.add)
+    assert wk.device.transform_reduce(x, np.abs, wk.add) == np.arange(N).sum()

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import Refused
 from ..host.dtypes import as_dtype, kind_of, single, type_of
+from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine, ops
 from ..simt.rules import check_operand
 from ..simt.types import cast_like
@@ -34,6 +35,7 @@ def reduce_family(op: Any) -> Family:
         if known is not None:
             found = Family("reduce", combining(known), needs_items=known in _MINIMA)
         else:
+            _check_calls("reduce", "op", op, 2)
             found = Family("reduce", _by_function(op), needs_items=True, fixed=False)
         _keep(memo, "reduce", found)
     return found
@@ -47,6 +49,10 @@ def transform_family(transform: Any, op: Any) -> Family:
     memo, key = _memo(transform), known or op
     found = memo.get(key)
     if found is None:
+        if not isinstance(transform, np.ufunc | type):  # numpy.abs, float
+            _check_calls("transform_reduce", "transform", transform, 1)
+        if known is None:
+            _check_calls("transform_reduce", "op", op, 2)
         needs_items = known is None or known in _MINIMA
         found = Family("transform_reduce", _of_function(transform, known, op), needs_items, fixed=False)
         _keep(memo, key, found)
@@ -61,6 +67,12 @@ def _checked(name: str, op: Any) -> Callable[..., Any] | None:
     if known is None and isinstance(op, np.ufunc):
         raise Refused(f"{name}: the device has no {op.__name__} of NumPy's; pass a function that does the same.")
     return known
+
+
+def _check_calls(name: str, what: str, function: Any, values: int) -> None:
+    """Refuse what a kernel cannot call with so many values; once for a function."""
+    check_function(name, what, function)
+    check_arguments(name, what, function, values)
 
 
 def _memo(function: Any) -> dict[Any, Family]:

@@ -213,16 +213,19 @@ class Replay:
         if unknown or missing:
             what = f"no slot {min(unknown)!r}" if unknown else f"no value for slot {min(missing)!r}"
             raise Refused(f"replay: {what}; the slots are {', '.join(sorted(self._names)) or 'none'}.")
+        now = self._commands  # by another name: a replay in another thread may replace them
         if values or self._fresh:
             merged: Mapping[str, Any] = self._values | values
-            commands = [
+            now = [
                 command.build(merged) if isinstance(command, Deferred) and command.names & changed else built
-                for command, built in zip(self._recorded, self._commands)
+                for command, built in zip(self._recorded, now)
             ]
-            for place, command in enumerate(commands):
-                refuse_stale(commands[:place], [command])
-            self._commands, self._values, self._fresh = ready(commands), dict(merged), False
-        stream.submit(Commit(self._commands, self._callbacks, self._dtor_callbacks))
+            if any(commands.host_ranges(now, downloads=True)):
+                for place, command in enumerate(now):
+                    refuse_stale(now[:place], [command])
+            now = ready(now)
+            self._commands, self._values, self._fresh = now, dict(merged), False
+        stream.submit(Commit(now, self._callbacks, self._dtor_callbacks))
 
 
 def call_all(callbacks: list[Callback]) -> None:

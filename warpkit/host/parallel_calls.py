@@ -6,7 +6,7 @@ types of the arguments: equal closures made anew, other arrays and other extents
 
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from inspect import signature
+from inspect import Parameter, signature
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
@@ -128,6 +128,11 @@ def check_arguments(name: str, what: str, function: Any, *counts: int) -> None:
         parameters = signature(given)
     except (TypeError, ValueError):  # a builtin that says nothing
         return
+    named = [parameter.name for parameter in parameters.parameters.values() if parameter.kind is Parameter.KEYWORD_ONLY]
+    if named:
+        raise Refused(
+            f"{name}: {what} has the keyword-only parameter {named[0]}, and no kernel passes those: drop its *."
+        )
     try:
         parameters.bind(*[None] * sum(counts))
     except TypeError:
