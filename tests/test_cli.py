@@ -29,7 +29,7 @@ def test_without_a_usable_gpu_the_tour_runs_itself_in_the_simulator(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Machine: the simulator, since " in done.stdout
     assert "since NUMBA_ENABLE_CUDASIM" not in done.stdout
-    assert done.stdout.count("✓") == 10
+    assert done.stdout.count("✓") == 13
     assert "\x1b" not in done.stdout
 
 
