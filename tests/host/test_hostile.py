@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import cuda
 
 import warpkit as wk
 from warpkit.errors import Refused
@@ -262,3 +263,46 @@ def test_transforms_that_no_kernel_can_call_are_refused():
     with pytest.raises(Refused, match="transform must be a function, not a method"):
         wk.device.transform_reduce(x, Callable().kernel, wk.add)
     assert wk.device.transform_reduce(x, np.abs, wk.add) == np.arange(N).sum()
+
+
+def test_a_host_call_does_not_wait_for_its_own_stream():
+    stream = wk.Stream()
+    with pytest.raises(Refused, match="a host call of a list cannot wait for its own stream"):
+        stream << wk.CommandList().call(lambda given: given.synchronize()).commit()
+    other = wk.Stream()
+    stream << wk.CommandList().call(lambda given: other.synchronize()).commit()
+    stream.synchronize()
+
+
+def test_copies_between_overlapping_arrays_are_refused():
+    x = machine.to_device(np.arange(10))
+    with pytest.raises(ValueError, match="the arrays overlap"):
+        wk.copy(x[1:], x[:-1])
+    wk.copy(x[:5], x[5:])
+
+
+def test_callbacks_that_nobody_would_await_are_refused():
+    async def later():
+        pass
+
+    with pytest.raises(Refused, match="await the stream"):
+        wk.CommandList().add_callback(later)
+
+
+@pytest.mark.parametrize("shared", [-1, 1.5, "many"])
+def test_shared_bytes_are_a_number(shared):
+    x = machine.to_device(np.arange(10))
+    with pytest.raises(Refused, match="shared is a number of bytes"):
+        wk.launch(cuda.jit(lambda x: None), 1, 1, x, shared=shared)
+
+
+def test_as_many_arguments_as_the_kernel_has():
+    x = machine.to_device(np.arange(10))
+
+    @cuda.jit
+    def two(x, y):
+        x[0] = y[0]
+
+    for wrong in ((), (x,), (x, x, x)):
+        with pytest.raises(Refused, match=rf"two takes 2 arguments \(x, y\), not {len(wrong)}"):
+            wk.launch(two, 1, 1, *wrong)

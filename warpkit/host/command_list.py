@@ -3,6 +3,7 @@
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
 from ..errors import Refused
@@ -108,7 +109,7 @@ class CommandList:
 
     def add_dtor_callback(self, fn: Callback) -> "CommandList":
         """Have `fn()` called at submit, by the thread that submits, before any GPU work starts; also when the commit is
-        dropped instead.
+        dropped instead. If it raises, so does submit: nothing is sent then, and the list is used up.
         """
         return self._add(self._dtor_callbacks, fn)
 
@@ -139,6 +140,10 @@ class CommandList:
         self._writable()
         if not callable(fn):
             raise Refused(f"a callback is a function without arguments, not a {type(fn).__name__}.")
+        if iscoroutinefunction(fn):
+            raise Refused(
+                "a callback is a plain function, for no event loop runs where it is called: await the stream."
+            )
         callbacks.append(fn)
         return self
 

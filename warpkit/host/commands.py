@@ -160,6 +160,8 @@ def _copy(target: Any, source: Any) -> Command:
     to, out = device_array("copy", target, writes=True), device_array("copy", source)
     agree("copy", to, out.shape, out.dtype)
     nbytes = out.size * out.dtype.itemsize
+    if to.pointer != out.pointer and abs(to.pointer - out.pointer) < nbytes:
+        raise ValueError("copy: the arrays overlap, and a copy reads and writes in any order: go through a third one.")
     return Work([CopyStep(to.pointer, out.pointer, nbytes, ON_DEVICE)] if nbytes else (), (target, source))
 
 

@@ -66,6 +66,7 @@ class Completions:
         self._worker: threading.Thread | None = None
         self._errors: list[BaseException] = []
         self._events: list[int] = []  # to be used again
+        self.host_call: int | None = None  # the thread that is in one
         _all.add(self)
 
     def after(self, callbacks: Sequence[Callback], keep: Any = None, failed: bool = False) -> None:
@@ -108,9 +109,11 @@ class Completions:
         self._raise()
 
     def refuse_own(self) -> None:
-        """Refuse a callback of this stream that is about to wait for the stream."""
+        """Refuse a callback of this stream, or a host call of a list on it, that is about to wait for the stream."""
         if threading.current_thread() is self._worker:
             raise Refused(OWN_STREAM)
+        if self.host_call == threading.get_ident():  # callbacks that submit to the stream wait for this submission
+            raise Refused("synchronize: a host call of a list cannot wait for its own stream: wait after submit().")
 
     def future(self) -> Done:
         """Return a future that is done when the work and the callbacks that the stream has so far are."""

@@ -35,7 +35,7 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     reads has changed. Captured arrays are read at every launch, not frozen; NumPy ones are uploaded each time.
     Errors: Refused or ValueError for what cannot be an argument, a grid or a block; nothing is launched then.
     """
-    whole, size = extent("grid", grid), extent("block", block)
+    whole, size, shared = extent("grid", grid), extent("block", block), dynamic_bytes(shared)
     arguments, specs, payloads = [], [], []
     for index, arg in enumerate(args):  # one loop: this is what a launch costs
         argument = as_argument(arg, index)
@@ -136,7 +136,7 @@ def prepare_kernel(
     kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = None, shared: int = 0
 ) -> Prepared:
     """Return the `Prepared` of a kernel."""
-    whole, size = extent("grid", grid), extent("block", block)
+    whole, size, shared = extent("grid", grid), extent("block", block), dynamic_bytes(shared)
     arguments = arguments_of(args)
     program = program_of(kernel)
     if program is None:
@@ -243,3 +243,12 @@ def extent(what: str, given: Extent) -> Triple:
     if not 1 <= len(whole) <= 3 or any(size < 0 for size in whole) or (what == "block" and 0 in whole):
         raise ValueError(f"launch: {what} is an int or a tuple of up to three, none negative, not {given!r}.")
     return tuple([*whole, 1, 1][:3])  # type: ignore[return-value]
+
+
+def dynamic_bytes(given: Any) -> int:
+    """Return the bytes of dynamic shared memory as an int."""
+    if type(given) is int and given >= 0:
+        return given
+    if not hasattr(given, "__index__") or given.__index__() < 0:
+        raise Refused(f"launch: shared is a number of bytes, not {given!r}.")
+    return int(given.__index__())

@@ -8,8 +8,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, NamedTuple
 
+from ..errors import Refused
 from ..simt import machine
 from ..simt.specs import Image, Options, Spec
 from . import cache
@@ -49,8 +51,18 @@ class Program:
         key = specs if machine.device_count() == 1 else (specs, machine.current_device())
         found = table.get(key)
         if found is None:
+            check_number(self.function, len(specs))
             found = table[key] = compiled(self.function, seen.identity, specs, self.options)
         return found, seen.identity
+
+
+def check_number(function: Any, given: int) -> None:
+    """Refuse another number of arguments than the kernel has parameters."""
+    names = list(signature(function).parameters)
+    if given != len(names):
+        raise Refused(
+            f"launch: {function.__name__} takes {len(names)} arguments ({', '.join(names) or 'none'}), not {given}."
+        )
 
 
 def compiled(function: Any, known: Identity, specs: tuple[Spec, ...], options: Options) -> Compiled:

@@ -111,13 +111,21 @@ class Submission:
             try:
                 for part in work.parts:
                     if isinstance(part, HostCall):
-                        part.function(stream)
+                        self.call(part, stream)
                     else:
                         self.send(part, captured)
                         fetches += part.fetches
             finally:  # what has begun keeps its memory, and callbacks are owed whatever happens
                 if not captured:
                     self.completions.after([*fetches, *commit.callbacks], work.keep)
+
+    def call(self, part: HostCall, stream: Any) -> None:
+        """Do a host call; it must not wait for this stream."""
+        outer, self.completions.host_call = self.completions.host_call, threading.get_ident()
+        try:
+            part.function(stream)
+        finally:
+            self.completions.host_call = outer
 
     def send(self, steps: "Steps", captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
