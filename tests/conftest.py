@@ -20,6 +20,8 @@ What is left out is counted, by kind, in the closing lines: nothing vanishes uns
 not even imported in the other process (what they import does not exist there), so their test functions are counted.
 """
 
+import gc
+import itertools
 import os
 import pathlib
 import re
@@ -31,6 +33,7 @@ from numba import cuda
 
 HERE = pathlib.Path(__file__).parent
 SIMULATOR = bool(numba_config.ENABLE_CUDASIM)
+BEGUN = itertools.count(1)
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 MARKS = ("ptx", "simulator", "gpu", "everywhere")
 
@@ -58,6 +61,23 @@ def pytest_configure(config):
 def has_gpu():
     """Say whether a real GPU answers; Numba's simulator always says yes."""
     return not SIMULATOR and cuda.is_available()
+
+
+def pytest_collection_finish():
+    """Leave what is imported by now out of all later collections of garbage: it stays, and walking it is dear."""
+    settle_memory()
+
+
+def pytest_runtest_logstart():
+    """Leave what the compiler keeps of earlier tests out too, from time to time."""
+    if next(BEGUN) % 200 == 0:
+        settle_memory()
+
+
+def settle_memory():
+    """Collect garbage, and have the collector forget what is left."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header():
