@@ -13,7 +13,7 @@ from warpkit.device.tiles import TileShape
 
 from . import kernels
 
-FEW = 12
+FEW = 3
 TINY = TileShape(3, 3, 3)
 
 
