@@ -11,7 +11,7 @@ from warpkit import device
 
 from .reductions import NEEDS_ITEMS, NUMPY, data, result, same, to_device
 
-EXAMPLES = 30 if SIMULATOR else 400
+EXAMPLES = 60 if SIMULATOR else 400
 MOST = 900 if SIMULATOR else 200_000
 DTYPES = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()
 policies = st.builds(

@@ -36,7 +36,7 @@ def small_slices(monkeypatch):
 
 @pytest.mark.parametrize("policy", [PRIVATE, COMMON], ids=["private", "common"])
 def test_counts_are_right_under_every_schedule(policy):
-    explore(counting(policy), 6)
+    explore(counting(policy), 12)
 
 
 def test_adding_before_the_output_is_clear_is_found(monkeypatch):

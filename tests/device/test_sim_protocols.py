@@ -13,7 +13,7 @@ from warpkit.device.tiles import TileShape
 
 from . import kernels
 
-FEW = 3
+FEW = 12
 TINY = TileShape(3, 3, 3)
 
 

@@ -18,7 +18,7 @@ from warpkit.errors import Fault
 from .reductions import to_device
 from .test_reduce_operators import append_bits
 
-FEW = 3
+FEW = 6
 POLICY = device.ReducePolicy(threads=64, loads=1, least_loads=1, single_loads=1, single_threads=32)
 
 
