@@ -423,3 +423,24 @@ def test_an_idle_thread_ends_and_comes_back(monkeypatch):
             time.sleep(0.005)
         assert queue._worker is None
     assert seen == [0, 1, 2]
+
+
+def test_a_capture_leaves_the_graphs_of_the_stream_as_they_are(monkeypatch):
+    """They may still run."""
+    stream, x = wk.Stream(), device(np.ones(8, np.float32))
+    kept = submission(stream.handle)._graphs
+    kept.clear()
+
+    def submit():
+        stream << (wk.CommandList() << wk.fill(x, 3) << wk.fill(x, 4)).commit()
+
+    submit()
+    submit()
+    before = dict(kept)
+    assert all(isinstance(graph, machine.Graph) for graph in before.values())
+    with monkeypatch.context() as patched:
+        patched.setattr(machine, "is_capturing", lambda handle: True)
+        submit()
+        stream << (wk.CommandList() << wk.fill(x, 5)).commit()
+    assert dict(kept) == before
+    stream.synchronize()

@@ -130,19 +130,19 @@ class Submission:
     def send(self, steps: "Steps", captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
         graphs, kind = self._graphs, steps.kind
-        graph = graphs.get(kind)
-        if graph is not None and not captured:
-            graph.launch(steps.steps, self._handle)
-            graphs.move_to_end(kind)
-        elif kind in graphs and steps.fits_graph and not captured:
-            graph = graphs[kind] = machine.Graph(steps.steps)
-            graph.launch(steps.steps, self._handle)
-        else:
+        if captured or not (kind in graphs and steps.fits_graph):
             for step in steps.steps:
                 machine.run(step, self._handle)
-            graphs[kind] = None
-            while len(graphs) > GRAPHS:
-                self.completions.after((), graphs.popitem(last=False)[1])  # it may still run
+            if not captured:  # a capture leaves the graphs as they are: they may still run
+                graphs.setdefault(kind, None)
+                while len(graphs) > GRAPHS:
+                    self.completions.after((), graphs.popitem(last=False)[1])
+            return
+        graph = graphs[kind]
+        if graph is None:
+            graph = graphs[kind] = machine.Graph(steps.steps)
+        graphs.move_to_end(kind)
+        graph.launch(steps.steps, self._handle)
 
 
 class Steps:
