@@ -21,6 +21,7 @@ def register() -> None:
         states,
         sync,
         types,
+        ufuncs,
         vectors,
         votes,
     )

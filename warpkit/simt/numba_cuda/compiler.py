@@ -18,6 +18,7 @@ from ..identity import identity
 from ..specs import ArraySpec, Image, Options, ScalarSpec
 from .building import build, compiling_for
 from .functions import Scope, array_type, scalar_type, trim
+from .ufuncs import said_simply
 
 TypingErrors = (TypingError, NumbaTypingError)  # unrelated classes
 RESERVED_SHARED = 1024  # bytes that a block with static shared memory has of the system's own, from 8.0 on
@@ -42,7 +43,8 @@ def compile_image(function, specs, options=None, cc=None):
         scope, copy = Scope(known.specs, chosen), empty_copy(function)
         scope.look_at(copy, function, known.arrays)
         try:
-            result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
+            with said_simply(function.__name__):
+                result, captured = build(copy, tuple(map(argument_type, specs)), types.void, chosen, scope)
         except TypingErrors as error:
             raise _said_simply(function.__name__, str(error)) or error from None
         library, entry = _kernel(result, options)

@@ -10,6 +10,7 @@ from ..identity import identity
 from .building import build, compiling_for
 from .compiler import argument_type
 from .functions import Scope, scalar_type
+from .ufuncs import said_simply
 
 
 def returned_dtype(function, dtypes, capability):
@@ -22,24 +23,25 @@ def returned_dtype(function, dtypes, capability):
         return function(*given)
 
     with compiling_for(capability):
-        found = _returned(probe, (types.StarArgTuple(tuple(map(_value_type, dtypes))),))
+        found = _returned(probe, (types.StarArgTuple(tuple(map(_value_type, dtypes))),), _name(function))
     return _dtype_of(found, function)
 
 
 def returned_by(function, specs, capability):
     """Return the dtype of what `function` returns for arguments of these types, a tuple as a structured dtype."""
     with compiling_for(capability):
-        found = _returned(function, tuple(map(argument_type, specs)))
+        found = _returned(function, tuple(map(argument_type, specs)), _name(function))
     return _dtype_of(found, function)
 
 
-def _returned(function, args):
+def _returned(function, args, name):
     """Return Numba's type of what a function returns."""
     known = identity(function)
     chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
     scope, copy = Scope(known.specs, chosen), empty_copy(function)
     scope.look_at(copy, function, known.arrays)
-    result, _ = build(copy, args, None, chosen, scope)
+    with said_simply(name):
+        result, _ = build(copy, args, None, chosen, scope)
     return result.signature.return_type
 
 
@@ -56,5 +58,10 @@ def _dtype_of(t, function):
     if isinstance(t, types.BaseTuple) and len(t):
         return np.dtype([(f"f{k}", _dtype_of(part, function)) for k, part in enumerate(t)])
     if not isinstance(t, types.Number | types.Boolean):
-        raise Refused(f"{getattr(function, '__name__', function)} returns {t}; return a number or a tuple of numbers.")
+        raise Refused(f"{_name(function)} returns {t}; return a number or a tuple of numbers.")
     return as_dtype(t)
+
+
+def _name(function):
+    """Return a function's name for messages."""
+    return getattr(function, "__name__", str(function))
