@@ -18,6 +18,7 @@ What a test is follows from where it stands, or from its mark, which wins:
 
 What is left out is counted, by kind, in the closing lines: nothing vanishes unseen. Files of the first two kinds are
 not even imported in the other process (what they import does not exist there), so their test functions are counted.
+Two processes of one kind may share its tests: see sharing.py.
 """
 
 import gc
@@ -31,10 +32,13 @@ from hypothesis import settings
 from numba import config as numba_config
 from numba import cuda
 
+from tests.sharing import sharing
+
 HERE = pathlib.Path(__file__).parent
 SIMULATOR = bool(numba_config.ENABLE_CUDASIM)
 BEGUN = itertools.count(1)
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
+SHARING = sharing()
 MARKS = ("ptx", "simulator", "gpu", "everywhere")
 
 # Why a kind does not run here: in the simulator, and in a process without simulator or GPU.
@@ -142,7 +146,13 @@ def pytest_collection_modifyitems(config, items):
             leave_out(config, kind)
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = kept
+    items[:] = SHARING.ordered(kept) if SHARING else kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Leave a test to the process that has taken it."""
+    return None if SHARING is None or SHARING.take(item.nodeid) else True
 
 
 def pytest_sessionfinish(session):
@@ -162,6 +172,8 @@ def pytest_terminal_summary(terminalreporter, config):
     """Print what did not run here, and why."""
     for kind, count in sorted(config.stash[LEFT_OUT].items()):
         terminalreporter.write_line(IN_THE_OTHER[kind].format(n=count))
+    if SHARING:
+        terminalreporter.write_line(f"{SHARING.elsewhere} tests run by the other process of this kind")
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,10 @@ Numba chooses between simulator and GPU when it is imported, so one process cann
 - no GPU: the behaviour tests in the simulator; beside it the PTX and host tests, which compile for a GPU without one;
 - a GPU: the behaviour tests on it, with the PTX and host tests; `--all` adds the simulator.
 
-One process prints as it goes, the other when it is done. The last line is the sum of both; the exit status is 0 only
-when every process passed and, unless the arguments select some tests, ran something.
+Where a core is free, from the start or when one of them is done, a second process shares the tests of the other
+(sharing.py): without a GPU, and without arguments, which may mean one process. The first prints as it goes, the others
+when they are done. The last line is the sum of all; the exit status is 0 only when every process passed and, unless the
+arguments select some tests, ran something.
 """
 
 import os
@@ -21,6 +23,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.sharing import FOLDER, LAST_FIRST  # noqa: E402
 from warpkit.cli.probe import Machine, probe  # noqa: E402  (the checkout's own, not an installed one)
 
 
@@ -39,6 +42,14 @@ class Counts(NamedTuple):
     skipped: int
 
 
+class Running(NamedTuple):
+    """A process that has been started; `log` holds what it prints, None where that is seen at once."""
+
+    job: Job
+    process: subprocess.Popen[bytes]
+    log: Path | None
+
+
 def jobs(machine: Machine, everything: bool) -> list[Job]:
     """Return the processes for this machine, the longest first."""
     simulator = Job("simulator", {"NUMBA_ENABLE_CUDASIM": "1"})
@@ -48,10 +59,24 @@ def jobs(machine: Machine, everything: bool) -> list[Job]:
     return [gpu, simulator] if everything else [gpu]
 
 
-def start(job: Job, arguments: list[str], folder: Path, out: int | None) -> subprocess.Popen[bytes]:
+def shared(job: Job, folder: Path) -> tuple[Job, Job]:
+    """Return the two processes that share a job's tests."""
+    taken = folder / f"{job.title} taken"
+    taken.mkdir()
+    variables = job.variables | {FOLDER: str(taken)}
+    return Job(job.title, variables), Job(f"{job.title}, from the back", variables | {LAST_FIRST: "1"})
+
+
+def start(job: Job, arguments: list[str], folder: Path, seen: bool) -> Running:
     """Start pytest for one job; its counts go to a file in `folder`."""
     command = [sys.executable, "-m", "pytest", *arguments, f"--junit-xml={report(job, folder)}"]
-    return subprocess.Popen(command, cwd=ROOT, env=os.environ | job.variables, stdout=out, stderr=subprocess.STDOUT)
+    environment, log = os.environ | job.variables, None if seen else folder / f"{job.title}.log"
+    if log is None:
+        return Running(job, subprocess.Popen(command, cwd=ROOT, env=environment), log)
+    with log.open("wb") as out:
+        return Running(
+            job, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT), log
+        )
 
 
 def report(job: Job, folder: Path) -> Path:
@@ -74,36 +99,51 @@ def sentence(counts: Counts) -> str:
     return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"
 
 
+def run(firsts: list[Job], seconds: list[Job], arguments: list[str], folder: Path) -> list[Running]:
+    """Run all first processes side by side, and a second one of a job that still runs wherever a core is free."""
+    started = [start(job, arguments, folder, not index) for index, job in enumerate(firsts)]
+    waiting = list(zip(started, seconds))  # a second is of use while its first runs
+    try:
+        while any(running.process.poll() is None for running in started):
+            busy = sum(running.process.poll() is None for running in started)
+            waiting = [(first, second) for first, second in waiting if first.process.poll() is None]
+            if waiting and busy < cores():
+                started.append(start(waiting.pop()[1], arguments, folder, False))
+            time.sleep(0.1)
+    finally:
+        for running in started:
+            running.process.kill()
+            running.process.wait()
+    return started
+
+
+def cores() -> int:
+    """Return how many processes run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def main(arguments: list[str]) -> int:
-    """Run the processes side by side and return the exit status."""
+    """Run the processes and return the exit status."""
     everything = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
     machine, began = probe(), time.monotonic()
-    todo = jobs(machine, everything)
+    todo, more = jobs(machine, everything), []
     print(f"machine: {machine.gpu or 'simulator'} — {machine.why}", *machine.missing, sep="\n", flush=True)
     print("pytest processes: " + "; ".join(job.title for job in todo), flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        logs = [(folder / f"{index}.log").open("w+b") for index in range(len(todo))]
-        outputs = [None, *(log.fileno() for log in logs[1:])]  # the longest prints at once
-        running = [start(job, arguments, folder, out) for job, out in zip(todo, outputs)]
-        try:
-            statuses = []
-            for job, log, process in zip(todo, logs, running):
-                statuses.append(process.wait())
-                log.seek(0)
-                text = log.read().decode(errors="replace")
-                if text:
-                    print(f"\n{job.title}:\n{text}", flush=True)
-        finally:
-            for process, log in zip(running, logs):
-                process.kill()
-                process.wait()
-                log.close()
-        counts = [read(report(job, folder)) for job in todo]
+        if machine.gpu is None and not arguments:
+            pairs = [shared(job, folder) for job in todo]
+            todo, more = [first for first, _ in pairs], [second for _, second in pairs]
+        done = run(todo, more, arguments, folder)
+        for running in done:
+            if running.log is not None:
+                print(f"\n{running.job.title}:\n{running.log.read_text(errors='replace')}", flush=True)
+        counts = [read(report(running.job, folder)) for running in done]
+    statuses = [running.process.returncode for running in done]
     print()
-    for job, count, status in zip(todo, counts, statuses):
-        print(f"{job.title}: {sentence(count)}, exit status {status}")
+    for running, count in zip(done, counts):
+        print(f"{running.job.title}: {sentence(count)}, exit status {running.process.returncode}")
     print(f"{time.monotonic() - began:.0f} s in all")
     total = Counts(*map(sum, zip(*counts)))
     print(sentence(total), flush=True)
