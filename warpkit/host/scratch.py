@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from ..simt import machine
 from ..simt.specs import ArraySpec
 from .arrays_layout import Argument, device_argument
+from .streams_order import LASTING
 
 DEFAULT, THREAD_DEFAULT = 0, 2
 LEAST_BYTES = 1 << 12
@@ -64,7 +65,7 @@ def scratch(what: str, spec: ArraySpec, slots: int, stream: int) -> Scratch:
     Args: what: for what kind of kernel: kernels share memory that mean the same by it.  spec: of a one-dimensional
     contiguous array.  slots: at least 1.
     Returns: a `Scratch`; zeros, where no launch has used it yet.
-    Cost: one look-up, in a stream other than the legacy default one two questions to the driver.
+    Cost: one look-up; on a stream of warpkit one question to the driver, of others two.
     Errors: MemoryError, when there is no room; nothing has changed then.
     """
     if stream == DEFAULT:
@@ -75,8 +76,11 @@ def scratch(what: str, spec: ArraySpec, slots: int, stream: int) -> Scratch:
         return _grown(_pool, use, spec, slots, stream)
     capture = machine.capture_id(stream)
     thread = threading.get_ident() if stream == THREAD_DEFAULT else 0
-    use = (what, spec, machine.context_key(), stream, thread, machine.stream_id(stream), capture)
-    pool = _pool if capture is None else _captures
+    if capture is not None:
+        pool, number = _captures, capture
+    else:
+        pool, number = _pool, 0 if stream in LASTING else machine.stream_id(stream)
+    use = (what, spec, machine.context_key(), stream, thread, number)
     found = pool.get(use)
     if found is not None and found.slots >= slots:
         found.seen = _streams_seen

@@ -13,7 +13,7 @@ from ..errors import Refused
 from ..simt import machine
 from .completions import Done
 from .streams_in import STREAMS, as_stream, current_stream, enter, handle_of, keep
-from .streams_order import hold, let_go, order
+from .streams_order import LASTING, hold, let_go, order
 
 _idle: dict[Any, deque[int]] = {}  # context: handles without a Stream
 _after: list[Callable[[int | None], None]] = []
@@ -34,6 +34,7 @@ class Stream:
             handle = idle.popleft()
         except IndexError:
             handle = machine.stream_create(True)
+            LASTING.add(handle)
         self._set(handle, None)
         weakref.finalize(self, idle.append, handle).atexit = False
 

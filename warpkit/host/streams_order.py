@@ -19,6 +19,7 @@ from typing import Any
 
 from ..simt import machine
 
+LASTING: set[int] = set()  # streams that are never destroyed: their handles say which they are
 _local = threading.local()
 _lock = threading.RLock()  # an owner's end may launch something in its turn
 _held: dict[tuple[Any, int], deque[tuple[int, Any]]] = {}  # (context, stream): events in order, each with owners

@@ -8,6 +8,7 @@ missing is refused by `said_simply`.
 import contextlib
 import math
 import re
+from typing import Any
 
 import numpy as np
 from numba.core.errors import TypingError as NumbaTypingError
@@ -21,7 +22,7 @@ from ...errors import Refused
 # The loops that Numba's other table has right, by their letters; the rest calls a C library, or is not NumPy's.
 _INTEGERS, _FLOATS, _COMPLEX = "bBhHiIlLqQ", "fd", "FD"
 _NUMBERS = _INTEGERS + _FLOATS + _COMPLEX
-_TAKEN = {
+_TAKEN: dict[Any, str] = {
     **dict.fromkeys((np.add, np.multiply), "?" + _NUMBERS),
     **dict.fromkeys((np.absolute, np.isfinite, np.isinf), "?" + _NUMBERS),
     **dict.fromkeys((np.subtract, np.negative, np.positive, np.square), _NUMBERS),
@@ -30,7 +31,7 @@ _TAKEN = {
     np.reciprocal: _FLOATS,
     np.signbit: _FLOATS,
 }
-_UNARY = {
+_UNARY: dict[Any, Any] = {
     np.exp: math.exp,
     np.exp2: math.exp2,
     np.expm1: math.expm1,
@@ -38,7 +39,7 @@ _UNARY = {
     np.log1p: math.log1p,
     np.sqrt: math.sqrt,
 }
-_BINARY = {np.copysign: math.copysign, np.fmod: math.fmod, np.power: math.pow}
+_BINARY: dict[Any, Any] = {np.copysign: math.copysign, np.fmod: math.fmod, np.power: math.pow}
 
 
 def _of_math(function, implementation):

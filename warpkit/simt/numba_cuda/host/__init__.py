@@ -3,6 +3,7 @@
 Everything is int handles and tuples; numba's objects do not leave this folder.
 """
 
+from .. import driver_start
 from ..toolchain import toolchain
 from .arguments import array_payload, scalar_payload, tuple_payload
 from .arrays import array_packer, read_device_array

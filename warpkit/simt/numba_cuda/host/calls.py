@@ -36,20 +36,29 @@ if hasattr(os, "register_at_fork"):
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a driver function and return its result: None, the value, or the tuple of values.
-
-    A thread that has no context gets the one of the current device, and the call is made again.
-    """
+    """Call a driver function and return its result: None, the value, or the tuple of values."""
     result = function(*args)
     if result[0]:
-        if int(result[0]) in (INVALID_CONTEXT, NOT_INITIALIZED) and not _forked:
-            ensure_context()
-            result = function(*args)
+        result = again(result, function, *args)
         if result[0]:
             raise failure(int(result[0]), function.__name__)
     if len(result) == 2:
         return result[1]
     return result[1:] or None
+
+
+def answer(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a driver function and return all that it gives, the status first, for those that fail in the way of work."""
+    result = function(*args)
+    return again(result, function, *args) if result[0] else result
+
+
+def again(result: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Give a thread whose call failed for want of a context that of the current device, and make the call again."""
+    if int(result[0]) not in (INVALID_CONTEXT, NOT_INITIALIZED) or _forked:
+        return result
+    ensure_context()
+    return function(*args)
 
 
 def ensure_context() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from ...specs import c_strides
-from .calls import call
+from .calls import answer, call
 from .devices import current_device, properties
 from .streams import is_capturing, relaxed, side_stream, stream_is_gone, stream_synchronize
 
@@ -164,16 +164,18 @@ def copy_to_host(target: int, source: int, nbytes: int, stream: int) -> None:
 
 
 def pinned(nbytes: int) -> int:
-    """Return the address of page-locked host memory."""
-    return int(call(driver.cuMemHostAlloc, max(nbytes, 1), driver.CU_MEMHOSTALLOC_PORTABLE))
+    """Return the address of page-locked host memory; taking it spoils no capture that is under way."""
+    with relaxed():
+        return int(call(driver.cuMemHostAlloc, max(nbytes, 1), driver.CU_MEMHOSTALLOC_PORTABLE))
 
 
 def unpin(pointer: int) -> None:
     """Free page-locked host memory."""
-    call(driver.cuMemFreeHost, pointer)
+    with relaxed():  # a collector runs at any time
+        call(driver.cuMemFreeHost, pointer)
 
 
 def is_pinned(pointer: int) -> bool:
     """Return whether host memory is page-locked, by whomever."""
-    result = driver.cuPointerGetAttribute(driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)
+    result = answer(driver.cuPointerGetAttribute, driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)
     return not result[0] and int(result[1]) == int(driver.CUmemorytype.CU_MEMORYTYPE_HOST)

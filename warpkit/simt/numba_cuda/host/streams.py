@@ -1,17 +1,17 @@
 """Streams and events by their handles: 0 is the legacy default stream, 1 too, 2 the default stream of the thread."""
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from cuda.bindings import driver
 
-from .calls import call, failure
+from .calls import answer, call, failure
 
 DEFAULT_STREAMS = (0, 1, 2)
 NOT_READY, NO_TIMING, SLEEPING = 600, 2, 1
 _capture_status = driver.cuStreamIsCapturing
+_exchange_mode = driver.cuThreadExchangeStreamCaptureMode
+_RELAXED = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 _gone: set[int] = set()
 
 
@@ -39,14 +39,17 @@ def stream_synchronize(stream: int) -> None:
 
 
 def stream_id(stream: int) -> int:
-    """Return the number of a stream that no other stream of this process has, had, or will have, as handles do."""
+    """Return the number of a stream that no other stream of this process has, had, or will have, as handles do.
+
+    The driver gives none of a stream that is being captured: ask for `capture_id` there.
+    """
     return int(call(driver.cuStreamGetId, stream))
 
 
 def stream_query(stream: int) -> bool:
     """Return whether the work of `stream` is done; asking spoils no capture that is under way."""
     with relaxed():
-        return _done(driver.cuStreamQuery(stream), "cuStreamQuery")
+        return _done(answer(driver.cuStreamQuery, stream), "cuStreamQuery")
 
 
 def synchronize() -> None:
@@ -71,15 +74,16 @@ def capture_id(stream: int) -> int | None:
     return int(call(driver.cuStreamGetCaptureInfo, stream)[1])
 
 
-@contextmanager
-def relaxed() -> Iterator[None]:
+class relaxed:
     """Let this thread load kernels and allocate while a stream is captured: none of it becomes part of the graph."""
-    mode = driver.CUstreamCaptureMode
-    before = call(driver.cuThreadExchangeStreamCaptureMode, mode.CU_STREAM_CAPTURE_MODE_RELAXED)
-    try:
-        yield
-    finally:
-        call(driver.cuThreadExchangeStreamCaptureMode, before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = call(_exchange_mode, _RELAXED)
+
+    def __exit__(self, *error: object) -> None:
+        call(_exchange_mode, self._before)
 
 
 @functools.cache
@@ -111,12 +115,13 @@ def event_wait(stream: int, event: int) -> None:
 def event_query(event: int) -> bool:
     """Return whether what the event stands for is done; one that was never recorded is. Spoils no capture either."""
     with relaxed():
-        return _done(driver.cuEventQuery(event), "cuEventQuery")
+        return _done(answer(driver.cuEventQuery, event), "cuEventQuery")
 
 
 def event_synchronize(event: int) -> None:
-    """Wait for the event."""
-    call(driver.cuEventSynchronize, event)
+    """Wait for the event; this too spoils nobody's capture."""
+    with relaxed():
+        call(driver.cuEventSynchronize, event)
 
 
 def event_elapsed(first: int, second: int) -> float:
