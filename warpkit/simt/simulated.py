@@ -4,6 +4,7 @@ import functools
 import inspect
 import math
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from . import simulator
 from .kinds import Kind, kind_of_dtype
 from .refusals import refuse
 
-int32 = functools.partial(simulator.scalar, dtype=np.dtype(np.int32))
-int64 = functools.partial(simulator.scalar, dtype=np.dtype(np.int64))
-uint32 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint32))
-uint64 = functools.partial(simulator.scalar, dtype=np.dtype(np.uint64))
+# The kinds and dtypes of the scalars that kernels compute with: asked for more often than anything else.
+DTYPES = {make: make(0).dtype for make in simulator.SCALARS.values() if make is not bool}
+_KINDS = {make: kind_of_dtype(dtype) for make, dtype in DTYPES.items()}
+
+int32, int64, uint32, uint64 = map(simulator.converter, (np.int32, np.int64, np.uint32, np.uint64))
 
 
 def absent_lane(lane: int, far: int) -> Any:
@@ -27,12 +29,16 @@ def absent_lane(lane: int, far: int) -> Any:
 def checked(function, check):
     """Return `function` with `check` run on the kinds of its arguments, once per combination of kinds."""
     parameters = list(inspect.signature(function).parameters.values())
+    names, defaults = [p.name for p in parameters], [p.default for p in parameters]
+    count, needed = len(names), defaults.count(inspect.Parameter.empty)
     passed: set = set()
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        given = [kwargs.get(p.name, args[i] if i < len(args) else p.default) for i, p in enumerate(parameters)]
-        if any(item is inspect.Parameter.empty for item in given):
+        given = [*args[:count], *defaults[len(args) :]]
+        if kwargs:
+            given = [kwargs.get(name, item) for name, item in zip(names, given, strict=True)]
+        if len(args) < needed and any(item is inspect.Parameter.empty for item in given):
             return function(*args, **kwargs)  # whose own TypeError names what is missing
         key = tuple(map(_key, given))
         if key not in passed:
@@ -45,15 +51,21 @@ def checked(function, check):
 
 def _key(value):
     """Return what decides the kind of `value`; constants and functions are their own."""
-    if type(value) is tuple:
+    kind = type(value)
+    if kind in _KINDS:
+        return kind
+    if kind is tuple:
         return tuple(map(_key, value))
-    if type(value) is int or callable(value):
+    if kind is int or callable(value):
         return value
-    return getattr(value, "dtype", None), getattr(value, "ndim", 0), type(value)
+    return getattr(value, "dtype", None), getattr(value, "ndim", 0), kind
 
 
 def kind_of_value(value: Any) -> Kind:
     """Return the kind of a simulated value, as `numba_cuda.kinds.kind_of` does for a Numba type."""
+    known = _KINDS.get(type(value))
+    if known is not None:
+        return known
     if type(value) is int:
         return Kind("int64", "signed", 64, constant=value)
     if isinstance(value, (bool, np.bool_)):
@@ -103,7 +115,7 @@ def _item_kinds(array: Any) -> tuple[Kind, ...]:
 
 def is_vector(value: Any) -> bool:
     """Return True for a simulated CUDA vector."""
-    return hasattr(value, "as_list")
+    return type(value) not in _KINDS and hasattr(value, "as_list")
 
 
 def leaves_of(value: Any) -> list:
@@ -122,14 +134,14 @@ def components_of(value: Any) -> list:
     return [value[name] for name in value.dtype.names] if kind_of_value(value).family == "record" else []
 
 
-_casts: dict[tuple[type, type], np.dtype[Any]] = {}  # scalar types for which `as_kind` has been decided
+_casts: dict[tuple[type, type], Callable[[Any], Any]] = {}  # scalar types for which `as_kind` has been decided
 
 
 def as_kind(value: Any, result: Any) -> Any:
     """Return `result` in the type of `value`."""
     known = _casts.get((type(value), type(result)))
     if known is not None:
-        return simulator.scalar(result, known)
+        return known(result)
     if isinstance(value, tuple) or is_vector(value):
         mine, theirs = components_of(value), components_of(result)
         if len(mine) != len(theirs):
@@ -148,7 +160,7 @@ def as_kind(value: Any, result: Any) -> Any:
     ):
         _refuse_result(value, result)
     if all(isinstance(number, np.generic | bool | int | float | complex) for number in (value, result)):
-        _casts[type(value), type(result)] = dtype_of(value)
+        _casts[type(value), type(result)] = simulator.converter(dtype_of(value))
     return simulator.scalar(result, dtype_of(value))
 
 
@@ -167,7 +179,8 @@ def _as_record(value: Any, result: Any) -> Any:
 
 def dtype_of(value: Any) -> np.dtype:
     """Return the NumPy dtype of a scalar: Python's own numbers are Numba's 64-bit ones."""
-    return value.dtype if isinstance(value, np.generic) else np.dtype(type(value))
+    known = DTYPES.get(type(value))
+    return known or (value.dtype if isinstance(value, np.generic) else np.dtype(type(value)))
 
 
 def _refuse_result(value: Any, result: Any) -> None:

@@ -1,5 +1,6 @@
 """What the memory operations of the waist stand on in the simulator: ordered and vector access, values as bytes."""
 
+import struct
 import sys
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from ..errors import BoundsFault
 from . import simulator
 from .refusals import refuse
-from .simulated import dtype_of, is_vector, kind_of_value, leaves_of
+from .simulated import DTYPES, dtype_of, is_vector, kind_of_value, leaves_of
 from .simulator.paths import call_path
 
 
@@ -74,10 +75,18 @@ def _check_run(name: str, items: Any, array: Any, index: Any, nbytes: int) -> No
         raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")
 
 
+# How numbers lie in memory. A NaN is left to NumPy, which keeps its bits.
+_LAYOUTS = {
+    make: struct.Struct("<" + {"i": "bhiq", "u": "BHIQ", "f": " efd"}[dtype.kind][dtype.itemsize.bit_length() - 1])
+    for make, dtype in DTYPES.items()
+    if dtype.kind in "iuf"
+}
+
+
 def packed(value: Any) -> bytes:
     """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
     leaves = leaves_of(value)
-    return b"".join(_bytes_of(leaves[at]) for at in _widest_first(leaves))
+    return b"".join([_bytes_of(leaves[at]) for at in _widest_first(leaves)])
 
 
 def unpacked(data: bytes, like: Any) -> Any:
@@ -85,23 +94,35 @@ def unpacked(data: bytes, like: Any) -> Any:
     leaves, offset = leaves_of(like), 0
     found = list(leaves)
     for at in _widest_first(leaves):
-        size = len(_bytes_of(leaves[at]))
+        size = _size_of(leaves[at])
         found[at] = _from_bytes(data[offset : offset + size], leaves[at])
         offset += size
     return _rebuilt(like, iter(found))
 
 
 def _widest_first(leaves: list) -> list[int]:
-    return sorted(range(len(leaves)), key=lambda at: -len(_bytes_of(leaves[at])))
+    return [0] if len(leaves) == 1 else sorted(range(len(leaves)), key=lambda at: -_size_of(leaves[at]))
+
+
+def _size_of(leaf: Any) -> int:
+    return (leaf.dtype if kind_of_value(leaf).family == "record" else dtype_of(leaf)).itemsize
 
 
 def _bytes_of(leaf: Any) -> bytes:
+    layout = _LAYOUTS.get(type(leaf))
+    if layout is not None and leaf == leaf:
+        return layout.pack(leaf)
     if kind_of_value(leaf).family == "record":
         return simulator.record_bytes(leaf)
     return np.asarray(leaf, dtype_of(leaf)).tobytes()
 
 
 def _from_bytes(data: bytes, like: Any) -> Any:
+    layout = _LAYOUTS.get(type(like))
+    if layout is not None:
+        number = layout.unpack(data)[0]
+        if number == number:
+            return simulator.scalar(number, type(like))
     if kind_of_value(like).family == "record":
         return simulator.held_record(like, np.frombuffer(data, like.dtype)[0])
     return simulator.scalar(np.frombuffer(data, dtype_of(like))[0], dtype_of(like))

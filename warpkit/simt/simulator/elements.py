@@ -5,7 +5,7 @@ Arrays hold scalars, records, CUDA vectors and (nested) tuples; NumPy has a dtyp
 
 import numpy as np
 
-from .scalars import RANGES, SCALARS, wrapped
+from .scalars import INDEXES, NUMBERS, RANGES, REALS, SCALARS, wrapped
 
 POISON = 0xCD
 
@@ -61,17 +61,19 @@ def _plain(dtype):
     if dtype.names or dtype.subdtype or make is None:
         return Element(dtype, "record" if dtype.names else "other", lambda value: value, lambda value: value)
     if dtype.kind in "iu":
-        return Element(dtype, "scalar", make, _integer_store(dtype.type))
+        return Element(dtype, "scalar", NUMBERS[make].__getitem__, _integer_store(dtype.type))
     if dtype.kind == "b":
         return Element(dtype, "scalar", bool, bool)
-    return Element(dtype, "scalar", make, _float_store if dtype.kind == "f" else lambda value: value)
+    if dtype.kind == "f":
+        return Element(dtype, "scalar", NUMBERS[make].__getitem__, _float_store)
+    return Element(dtype, "scalar", make, lambda value: value)
 
 
 def _integer_store(kind):
     low, high, _ = RANGES[kind]
 
     def store(value):
-        if isinstance(value, (int, np.integer, np.bool_)):
+        if type(value) in INDEXES or isinstance(value, (int, np.integer, np.bool_)):
             whole = int(value)
             return whole if low <= whole <= high else wrapped(whole, kind)
         if isinstance(value, (float, np.floating)):
@@ -82,6 +84,8 @@ def _integer_store(kind):
 
 
 def _float_store(value):
+    if type(value) in REALS:
+        return value
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"a {type(value).__name__} cannot be stored as a float; take .real")
     return value

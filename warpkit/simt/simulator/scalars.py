@@ -7,6 +7,7 @@ value once stored in 32. NumPy's functions (`np.sqrt(x)`) and `math`'s give plai
 whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
 """
 
+import math
 import operator
 
 import numpy as np
@@ -16,19 +17,89 @@ from .promotion import ARITHMETIC, BITWISE, COMPARISONS, result_dtype, unary_dty
 _NAMES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype("c16")}
 _LOW, _HIGH, _SPAN = -(2**63), 2**63 - 1, 2**64
+MOST_NUMBERS = 1 << 13  # remembered of one type
+COMMUTATIVE = frozenset({"add", "mul", "and_", "or_", "xor"})
+WHOLE, DOUBLES, NUMPYS = "whole", "doubles", "NumPy's"  # how an operation is computed
+_converters: dict = {}
 
 
 def scalar(value, dtype):
     """Return `value` as a promoting scalar of `dtype`: integers wrap, floats round, as a store on a GPU does."""
-    kind = np.dtype(dtype).type
-    make = SCALARS[kind]
-    if make is bool:
-        return bool(value)
-    if issubclass(kind, np.integer):
-        return make(wrapped(value, kind))
-    if issubclass(kind, np.floating) and isinstance(value, (complex, np.complexfloating)):
-        raise TypeError(f"a {type(value).__name__} cannot become a {kind.__name__}; take .real")
-    return make(value)
+    convert = _converters.get(dtype) or converter(dtype)
+    return convert(value)
+
+
+def converter(dtype):
+    """Return the function that does `scalar(value, dtype)`."""
+    found = _converters.get(dtype)
+    if found is None:
+        kind = np.dtype(dtype).type
+        make = SCALARS[kind]
+        if make is bool:
+            found = bool
+        elif issubclass(kind, np.integer):
+            found = _to_integer(kind, make, NUMBERS[make])
+        else:
+            found = _to_float(kind, make, NUMBERS[make]) if issubclass(kind, np.floating) else make
+        _converters[dtype] = found
+    return found
+
+
+def _to_integer(kind, make, numbers):
+    low, high, span = RANGES[kind]
+
+    def convert(value):
+        given = type(value)
+        if given is make:
+            return value
+        if given not in INDEXES:
+            return numbers[wrapped(value, kind)]
+        whole = int(value)
+        return numbers[whole if low <= whole <= high else (whole - low) % span + low]
+
+    return convert
+
+
+def _to_float(kind, make, numbers):
+    def convert(value):
+        given = type(value)
+        if given is make:
+            return value
+        if given in REALS:
+            return numbers[float(value)]
+        if isinstance(value, (complex, np.complexfloating)):
+            raise TypeError(f"a {given.__name__} cannot become a {kind.__name__}; take .real")
+        return make(value)
+
+    return convert
+
+
+class Numbers(dict):
+    """The scalars of one type by value: to find one that was made before costs a tenth of making it."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __missing__(self, value):
+        if len(self) >= MOST_NUMBERS:
+            self.clear()
+        found = self[value] = self.make(value)
+        return found
+
+
+class Floats(Numbers):
+    """The same for floats, by a Python float: two zeros are one key, and a NaN is none."""
+
+    def __init__(self, make):
+        super().__init__(make)
+        self.zeros = make(0.0), make(-0.0)
+
+    def __missing__(self, value):
+        if value != value:
+            return self.make(value)
+        if value == 0:
+            return self.zeros[math.copysign(1, value) < 0]
+        return super().__missing__(value)
 
 
 def promoted(value):
@@ -59,23 +130,26 @@ def dtype_of(value):
     return np.dtype(np.uint64) if type(value) is int and value > _HIGH else found
 
 
-def _integers(name):
+def _integers(name, swapped):
     """Return the exact Python operation, defined also where a GPU's answer is not a Python error."""
     if name in ("floordiv", "mod"):
         raw = operator.floordiv if name == "floordiv" else operator.mod
-        return lambda a, b: raw(a, b) if b else 0
-    if name == "lshift":
-        return lambda a, b: a << b if 0 <= b < 64 else 0
-    if name == "rshift":
-        return lambda a, b: a >> b if 0 <= b < 64 else (-1 if a < 0 else 0)
-    if name == "pow":
-        return lambda a, b: pow(a, b, _SPAN) if b >= 0 else (a ** (b & 1) if a in (1, -1) else 0)
-    return getattr(operator, name)
+        exact = lambda a, b: raw(a, b) if b else 0
+    elif name == "lshift":
+        exact = lambda a, b: a << b if 0 <= b < 64 else 0
+    elif name == "rshift":
+        exact = lambda a, b: a >> b if 0 <= b < 64 else (-1 if a < 0 else 0)
+    elif name == "pow":
+        exact = lambda a, b: pow(a, b, _SPAN) if b >= 0 else (a ** (b & 1) if a in (1, -1) else 0)
+    else:
+        exact = getattr(operator, name)
+    return (lambda a, b: exact(b, a)) if swapped and name not in COMMUTATIVE else exact
 
 
 def _binary(name, kind, swapped):
     """Return the method of `kind` for one operator, with the result class per type of the other side looked up once."""
-    mine, integers, raw, known = np.dtype(kind), _integers(name), getattr(operator, name), {}
+    mine, integers, raw, known = np.dtype(kind), _integers(name, swapped), getattr(operator, name), {}
+    as_doubles = name in ("add", "sub", "mul", "truediv") and issubclass(kind, (np.integer, np.floating))
 
     def decide(other):
         theirs = dtype_of(other)
@@ -84,8 +158,13 @@ def _binary(name, kind, swapped):
         result = result_dtype(name, *((theirs, mine) if swapped else (mine, theirs)))
         if result is None:
             raise TypeError(f"Numba has no {name} of {theirs if swapped else mine} and {mine if swapped else theirs}")
-        whole = result.kind in "iu" and theirs.kind in "biu"
-        return (result.kind, SCALARS[result.type], result.type, whole)
+        make = SCALARS[result.type]
+        if result.kind in "iu" and theirs.kind in "biu":
+            low, high, _ = RANGES[result.type]
+            return (WHOLE, NUMBERS[make], low, high)
+        if as_doubles and result.kind == "f":
+            return (DOUBLES, NUMBERS[make], result.type, make)
+        return (NUMPYS, None, result.type, make)
 
     def method(self, other):
         plan = known.get(type(other), known)
@@ -95,12 +174,14 @@ def _binary(name, kind, swapped):
             plan = decide(other)  # beyond int64 Numba has uint64
         if plan is None:
             return NotImplemented
-        sign, make, base, whole = plan
-        if whole:
-            value = integers(int(other), int(self)) if swapped else integers(int(self), int(other))
-            if sign == "i":
-                return make(value if _LOW <= value <= _HIGH else (value - _LOW) % _SPAN + _LOW)
-            return make(value if 0 <= value < _SPAN else value % _SPAN)
+        way, numbers, base, make = plan
+        if way is WHOLE:
+            value, low, high = integers(int(self), int(other)), base, make
+            return numbers[value if low <= value <= high else (value - low) % _SPAN + low]
+        if way is DOUBLES:  # rounded twice, to a double and to the result, is rounded right for these four operations
+            a, b = (float(other), float(self)) if swapped else (float(self), float(other))
+            if b or name != "truediv":
+                return numbers[raw(a, b)]
         a, b = (base(other), base(self)) if swapped else (base(self), base(other))
         return make(raw(a, b))
 
@@ -108,11 +189,11 @@ def _binary(name, kind, swapped):
 
 
 def _comparison(name, kind):
-    raw, plain = getattr(operator, name), getattr(kind, f"__{name}__")
+    raw, plain, real = getattr(operator, name), getattr(kind, f"__{name}__"), issubclass(kind, np.floating)
     if issubclass(kind, np.integer):
 
         def method(self, other):
-            if isinstance(other, (int, np.integer, np.bool_)):
+            if type(other) in INDEXES or isinstance(other, (int, np.integer, np.bool_)):
                 return raw(int(self), int(other))
             if isinstance(other, (float, np.floating)):
                 return raw(float(self), float(other))
@@ -122,6 +203,8 @@ def _comparison(name, kind):
     else:
 
         def method(self, other):
+            if real and type(other) in REALS:
+                return raw(float(self), float(other))
             if isinstance(other, (int, float, np.number)):
                 return bool(raw(self.item(), other.item() if isinstance(other, np.generic) else other))
             answer = plain(self, other)
@@ -136,7 +219,9 @@ def _unary(name, kind):
     raw = {"abs": abs}.get(name) or getattr(operator, name)
     make = result.type
     if mine.kind in "iu":
-        return lambda self: SCALARS[make](wrapped(raw(int(self)), make))
+        return lambda self: NUMBERS[SCALARS[make]][wrapped(raw(int(self)), make)]
+    if mine.kind == "f":
+        return lambda self: NUMBERS[SCALARS[make]][raw(float(self))]
     return lambda self: SCALARS[make](raw(kind(self)))
 
 
@@ -163,9 +248,15 @@ RANGES = {
 }
 SCALARS = {np.bool_: bool} | {getattr(np, name): _make(name) for name in _NAMES}
 SCALARS[np.longlong], SCALARS[np.ulonglong] = SCALARS[np.int64], SCALARS[np.uint64]
+NUMBERS = {
+    make: (Numbers if issubclass(kind, np.integer) else Floats)(make)
+    for kind, make in SCALARS.items()
+    if issubclass(kind, (np.integer, np.floating))
+}
 Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128 = (
     SCALARS[getattr(np, name)] for name in _NAMES
 )
 _PROMOTED = dict(SCALARS) | {int: lambda value: UInt64(value) if value > _HIGH else Int64(wrapped(value, np.int64))}
 _PROMOTED |= {float: Float64, complex: Complex128}
+REALS = frozenset({float, np.float16, np.float32, np.float64, Float16, Float32, Float64})
 INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if issubclass(kind, np.integer)})
