@@ -18,6 +18,7 @@ from .reduce import (
     sum,
     transform_reduce,
 )
+from .scan import ScanPolicy, cumprod, cumsum, exclusive_scan, inclusive_scan
 from .transpose import TransposePolicy, transpose
 
 REDUCTIONS = (
@@ -25,5 +26,6 @@ REDUCTIONS = (
     "sum", "transform_reduce",
 )  # fmt: skip
 HISTOGRAMS = ("HistogramPolicy", "bincount", "histogram")
+SCANS = ("ScanPolicy", "cumprod", "cumsum", "exclusive_scan", "inclusive_scan")
 MAPS = ("TransposePolicy", "transpose")
-__all__ = [*REDUCTIONS, *HISTOGRAMS, *MAPS]
+__all__ = [*REDUCTIONS, *HISTOGRAMS, *SCANS, *MAPS]

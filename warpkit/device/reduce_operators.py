@@ -23,43 +23,43 @@ from .reduce_rules import check_goes_into, total_of
 MOST_KEPT = 64
 _MINIMA = (ops.minimum, ops.maximum, ops.fmin, ops.fmax)
 _MEMO = "_warpkit_reductions"
-_others: dict[Any, dict[Any, Family]] = {}  # of what has no dictionary of its own: builtin functions
+_others: dict[Any, dict[Any, Any]] = {}  # of what has no dictionary of its own: builtin functions
 
 
 def reduce_family(op: Any) -> Family:
     """Return the reduction by `op`: one of warpkit's operators, what stands for one, or a function of the user's."""
-    known = _checked("reduce", op)
-    memo = _memo(known or op)
+    known = checked_operator("reduce", op)
+    memo = memo_of(known or op)
     found = memo.get("reduce")
     if found is None:
         if known is not None:
             found = Family("reduce", combining(known), needs_items=known in _MINIMA)
         else:
-            _check_calls("reduce", "op", op, 2)
+            check_calls("reduce", "op", op, 2)
             found = Family("reduce", _by_function(op), needs_items=True, fixed=False)
-        _keep(memo, "reduce", found)
+        keep_in(memo, "reduce", found)
     return found
 
 
 def transform_family(transform: Any, op: Any) -> Family:
     """Return the reduction by `op` of what `transform` makes of every item."""
-    known = _checked("transform_reduce", op)
+    known = checked_operator("transform_reduce", op)
     if not callable(transform):
         raise Refused(f"transform_reduce: transform must be a function of an item, not {transform!r}.")
-    memo, key = _memo(transform), known or op
+    memo, key = memo_of(transform), known or op
     found = memo.get(key)
     if found is None:
         if not isinstance(transform, np.ufunc | type):  # numpy.abs, float
-            _check_calls("transform_reduce", "transform", transform, 1)
+            check_calls("transform_reduce", "transform", transform, 1)
         if known is None:
-            _check_calls("transform_reduce", "op", op, 2)
+            check_calls("transform_reduce", "op", op, 2)
         needs_items = known is None or known in _MINIMA
         found = Family("transform_reduce", _of_function(transform, known, op), needs_items, fixed=False)
-        _keep(memo, key, found)
+        keep_in(memo, key, found)
     return found
 
 
-def _checked(name: str, op: Any) -> Callable[..., Any] | None:
+def checked_operator(name: str, op: Any) -> Callable[..., Any] | None:
     """Return the built-in operator that `op` stands for, None for a function; refuse anything else."""
     known = ops.known(op)
     if known is None and not callable(op):
@@ -69,13 +69,13 @@ def _checked(name: str, op: Any) -> Callable[..., Any] | None:
     return known
 
 
-def _check_calls(name: str, what: str, function: Any, values: int) -> None:
+def check_calls(name: str, what: str, function: Any, values: int) -> None:
     """Refuse what a kernel cannot call with so many values; once for a function."""
     check_function(name, what, function)
     check_arguments(name, what, function, values)
 
 
-def _memo(function: Any) -> dict[Any, Family]:
+def memo_of(function: Any) -> dict[Any, Any]:
     """Return where to keep what is known about a function."""
     space = getattr(function, "__dict__", None)
     if not isinstance(space, dict) or isinstance(function, type | types.MethodType):
@@ -88,9 +88,10 @@ def _memo(function: Any) -> dict[Any, Family]:
     return memo
 
 
-def _keep(memo: dict[Any, Family], key: Any, family: Family) -> None:
+def keep_in(memo: dict[Any, Any], key: Any, value: Any) -> None:
+    """Put something that is known about a function where `memo_of` says."""
     _trim(memo)
-    memo[key] = family
+    memo[key] = value
 
 
 def _trim(table: dict[Any, Any]) -> None:

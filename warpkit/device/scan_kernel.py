@@ -31,6 +31,7 @@ from .tiles import (
     backward,
     count_given,
     count_on_device,
+    count_within,
     draws_of,
     end_draw,
     fill,
@@ -57,7 +58,8 @@ class Scan:
     op: (earlier, later) -> combined.  exclusive: without the item itself.  starts: it begins with `init`, an exclusive
     one always does.  reverse: from the end.  item, result: dtypes in memory.  total: type of what is combined, for
     `local_array`.  copied: the source is contiguous and of items that can be copied as they are.  vectors: the target
-    is contiguous and its items fill 16 bytes.  on_device: the number of items stands in device memory.
+    is contiguous and its items fill 16 bytes.  on_device: the number of items stands in device memory.  axes: of a
+    source that is not contiguous; of several it comes with inverses: see `tiles.loading`.
     """
 
     op: Callable[..., Any]
@@ -70,11 +72,24 @@ class Scan:
     copied: bool
     vectors: bool
     on_device: bool
+    axes: int = 1
 
     @property
     def in_place(self) -> bool:
         """Whether results take the place of the items in shared memory."""
         return self.item == self.result
+
+
+def starting(scan: Scan, shape: TileShape, step_bytes: int) -> Callable[..., Any]:
+    """Return the function that begins to load a tile into a slot of `step_bytes`."""
+    return loading(scan.copied, scan.item, shape.tile_items, step_bytes, axes=scan.axes)
+
+
+def number_of(scan: Scan) -> Callable[..., Any]:
+    """Return the function (count, source) that says how many items there are."""
+    if not scan.on_device:
+        return count_given
+    return count_on_device if scan.axes == 1 else count_within
 
 
 def shared_bytes(scan: Scan, shape: TileShape) -> int:
@@ -96,11 +111,10 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     in_place, result_at = scan.in_place, stages * step_bytes
     whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number = count_on_device if scan.on_device else count_given
-    start = loading(scan.copied, scan.item, tile_items, step_bytes)
+    number, start = number_of(scan), starting(scan, shape, step_bytes)
     upsweep = upsweeping(shape, scan.total, place, op)
     downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result)
+    store = storing(scan.vectors, scan.result, shape.threads)
     prefix = prefix_after_init if starts else prefix_alone
 
     def scan_in_rings(source, target, init, states, count):
@@ -168,11 +182,10 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
     whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number = count_on_device if scan.on_device else count_given
-    start = loading(scan.copied, scan.item, tile_items, 0)
+    number, start = number_of(scan), starting(scan, shape, 0)
     upsweep = upsweeping(shape, scan.total, place, op)
     downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result)
+    store = storing(scan.vectors, scan.result, shape.threads)
     prefix = prefix_after_init if starts else prefix_alone
 
     def scan_in_tiles(source, target, init, states, count):

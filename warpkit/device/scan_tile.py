@@ -12,7 +12,7 @@ import numpy as np
 
 from ..block.scan import exclusive_threads
 from ..block.shape import int32
-from ..simt.lanes import block_size, thread_index
+from ..simt.lanes import block_size, lane_id, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import is_aligned, load_vector, local_array, store_vector
 from ..simt.types import as_index, cast_like, combine, hold
@@ -74,7 +74,6 @@ def upsweeping(shape: TileShape, total: Any, place: Callable[..., Any], op: Call
     """
     items = shape.items
 
-    @device_function()
     def upsweep(slot, count, valid, like):
         values = local_array(items, total)
         if count == items:
@@ -152,7 +151,6 @@ def downsweeping(
     """
     items, step = shape.items, exclusive_step if exclusive else inclusive_step
 
-    @device_function()
     def downsweep(slot, results, count, valid, seed, seeded):
         values, mould = local_array(items, total), local_array(1, result)
         if count == items:
@@ -180,16 +178,17 @@ def store_elements(slot, target, base, valid):
     store_each(slot, target, base, int32(0), valid)
 
 
-def storing(vectors: bool, dtype: np.dtype[Any]) -> Callable[..., Any]:
+def storing(vectors: bool, dtype: np.dtype[Any], threads: int) -> Callable[..., Any]:
     """Return the function (slot, target, base, valid) that copies the first items of a slot to `target[base:]`.
 
     vectors: the target is contiguous and 16 bytes hold whole items: a thread writes so much where it is aligned.
+    threads: of the block: a loop whose step is no constant divides.
     """
     if not vectors:
         return store_elements
     length = 16 // dtype.itemsize
+    stride = threads * length
 
-    @device_function()
     def store_vectors(slot, target, base, valid):
         piece = local_array(length, dtype)
         done = int32(0)
@@ -199,7 +198,35 @@ def storing(vectors: bool, dtype: np.dtype[Any]) -> Callable[..., Any]:
             while i < done:
                 load_vector(piece, 0, slot, i, 16)
                 store_vector(piece, 0, target, base + i, 16)
-                i = int32(i + block_size() * length)
+                i = int32(i + stride)
         store_each(slot, target, base, done, valid)
 
     return store_vectors
+
+
+def storing_runs(vectors: bool, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """Return the function (slot, target, base, begin, end) with which a warp copies items of a slot to `target[base:]`.
+
+    vectors: the target is contiguous and 16 bytes hold whole items: a lane writes so much where both are aligned.
+    """
+    length = 16 // dtype.itemsize if vectors else 0
+
+    @device_function()
+    def store_runs(slot, target, base, begin, end):
+        i = begin
+        if vectors:
+            piece = local_array(length, dtype)
+            if is_aligned(target, base + begin, 16) and is_aligned(slot, begin, 16):
+                whole = int32((end - begin) & -length)
+                j = int32(lane_id() * length)
+                while j < whole:
+                    load_vector(piece, 0, slot, begin + j, 16)
+                    store_vector(piece, 0, target, base + begin + j, 16)
+                    j = int32(j + 32 * length)
+                i = int32(begin + whole)
+        i = int32(i + lane_id())
+        while i < end:
+            target[as_index(base + i)] = hold(slot[as_index(i)])
+            i = int32(i + 32)
+
+    return store_runs

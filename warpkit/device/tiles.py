@@ -22,6 +22,7 @@ from ..simt.staging import close_stage
 from ..simt.states import address_of, block_notes, viewed
 from ..simt.sync import barrier
 from ..simt.types import as_index, as_int64, hold
+from .reduce_reading import element_1, element_2, element_3, element_4
 
 PIECE = 128  # bytes that everything in dynamic shared memory is a multiple of
 
@@ -70,6 +71,12 @@ def count_given(count, source):
 def count_on_device(count, source):
     """Return the number of items that stands in device memory, at most as many as the array has, int64."""
     return min(max(as_int64(count[0]), 0), source.size)
+
+
+@device_function()
+def count_within(count, source):
+    """Do what `count_on_device` does for a source of several axes: see `loading`."""
+    return count_on_device(count, source[0])
 
 
 @device_function()
@@ -126,27 +133,57 @@ def load_by_copies(pipe, slot, source, base, num_items):
 
 
 @device_function()
-def load_by_elements(pipe, slot, source, base, num_items):
-    """Copy a tile of a strided array into a slot, one item after the other."""
-    i = int32(thread_index())
-    while i < num_items:
-        slot[as_index(i)] = hold(source[as_index(base + i)])
-        i = int32(i + block_size())
-    close_stage(pipe, False)
+def take_1(source, i):
+    """Return item `i` of an array of one axis."""
+    return element_1(source, i, None)
+
+
+@device_function()
+def take_2(source, i):
+    """Return item `i` in C order of (an array of two axes, inverses of its extents)."""
+    return element_2(source[0], i, source[1])
+
+
+@device_function()
+def take_3(source, i):
+    """Return item `i` in C order of (an array of three axes, inverses of its extents)."""
+    return element_3(source[0], i, source[1])
+
+
+@device_function()
+def take_4(source, i):
+    """Return item `i` in C order of (an array of four axes, inverses of its extents)."""
+    return element_4(source[0], i, source[1])
+
+
+TAKE = {1: take_1, 2: take_2, 3: take_3, 4: take_4}  # by axes
+
+
+def loading_by_elements(take: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that copies a tile of a strided array into a slot, one item after the other."""
+
+    def load(pipe, slot, source, base, num_items):
+        i = int32(thread_index())
+        while i < num_items:
+            slot[as_index(i)] = hold(take(source, base + i))
+            i = int32(i + block_size())
+        close_stage(pipe, False)
+
+    return load
 
 
 def loading(
-    copied: bool, item: Any, tile_items: int, slot_step: int, offset: int = 0, lead: int = 0
+    copied: bool, item: Any, tile_items: int, slot_step: int, offset: int = 0, lead: int = 0, axes: int = 1
 ) -> Callable[..., Any]:
     """Return the function that begins to load a tile into a slot, `lead` items of the tile before it in front.
 
     copied: the array is contiguous and its items can be copied as they are.  item: their dtype.  Slots lie `slot_step`
-    bytes apart, the items `offset` bytes behind the beginning of one.
+    bytes apart, the items `offset` bytes behind the beginning of one.  axes: of several the source is a tuple (array,
+    inverses), inverses[k] being the float64 nearest 1 / extent of axis k.
     """
-    load = load_by_copies if copied else load_by_elements
+    load = load_by_copies if copied else loading_by_elements(TAKE[axes])
     itemsize, room = np.dtype(item).itemsize, tile_items + lead
 
-    @device_function()
     def start(pipe, number, source, other, tile, num_items):
         base = as_int64(tile) * tile_items
         before = int32(lead if tile > 0 else 0)
@@ -159,7 +196,6 @@ def loading(
 def loading_both(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that begins to load a tile of two arrays, each by its own function."""
 
-    @device_function()
     def start(pipe, number, source, other, tile, num_items):
         first(pipe, number, source, source, tile, num_items)
         second(pipe, number, other, other, tile, num_items)
