@@ -72,10 +72,11 @@ def is_library(code):
 
 def site_of(frame):
     """Return (code, instruction) of the innermost frame that is the user's; of `frame` when none is."""
-    own = frame
+    own, known = frame, _library.get
     while frame is not None:
-        if not is_library(frame.f_code):
-            return frame.f_code, frame.f_lasti
+        code = frame.f_code
+        if not known(code.co_filename, False) and not is_library(code):
+            return code, frame.f_lasti
         frame = frame.f_back
     return own.f_code, own.f_lasti
 

@@ -11,7 +11,7 @@ from greenlet import getcurrent
 from warpkit.errors import RaceFault
 
 from .clocks import NOTHING, join, knows, snapshot
-from .paths import describe, is_library, site_of
+from .paths import describe, site_of
 from .progress import give_way
 from .threads import Thread
 
@@ -45,10 +45,10 @@ class Buffer:
         fiber = getcurrent()
         if type(fiber) is not Thread:
             return
-        block, code, unit = self.block, frame.f_code, self.unit
+        block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
             self._forget()
-        site = site_of(frame) if is_library(code) else (code, frame.f_lasti)
+        site = site_of(frame)
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
             if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
@@ -70,10 +70,10 @@ class Buffer:
         fiber = getcurrent()
         if type(fiber) is not Thread:
             return
-        block, code, unit = self.block, frame.f_code, self.unit
+        block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
             self._forget()
-        site = site_of(frame) if is_library(code) else (code, frame.f_lasti)
+        site = site_of(frame)
         if size != unit:
             bits = (size, bits)  # one of several cells: equal only to a write of the same shape
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
@@ -97,7 +97,7 @@ class Buffer:
         if type(fiber) is not Thread:
             return
         self._forget()
-        site = _site(frame)
+        site = site_of(frame)
         cells = self._cells(offset, size)
         if self.block is not None or self.launch.exploring:
             for cell in cells:
@@ -169,7 +169,3 @@ def fence(fiber, scope):
     fiber.pending_near = fiber.pending_wide = NOTHING
     fiber.fenced_near = fiber.fenced_wide = snapshot(fiber)
 
-
-def _site(frame):
-    code = frame.f_code
-    return site_of(frame) if is_library(code) else (code, frame.f_lasti)
