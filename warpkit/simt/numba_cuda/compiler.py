@@ -24,12 +24,12 @@ TypingErrors = (TypingError, NumbaTypingError)  # unrelated classes
 RESERVED_SHARED = 1024  # bytes that a block with static shared memory has of the system's own, from 8.0 on
 
 
-def compile_image(function, specs, options=None, cc=None):
+def compile_image(function, specs, options=None, cc=None, texts=None):
     """Compile a kernel.
 
     Called by: host code, from any thread.
     Args: function: a plain or decorated Python function.  specs: of its arguments.  cc: compute capability, (major,
-    minor), with which no GPU is needed; None: the current device's.
+    minor), with which no GPU is needed; None: the current device's.  texts: a list that gets the kernel's PTX.
     Returns: an `Image`; its `captured` says which of `identity(function).arrays` follow the explicit arguments.
     Errors: Refused for what warpkit does not take; Numba's own for what its compiler does not.
     """
@@ -48,6 +48,8 @@ def compile_image(function, specs, options=None, cc=None):
         except TypingErrors as error:
             raise _said_simply(function.__name__, str(error)) or error from None
         library, entry = _kernel(result, options)
+        if texts is not None:
+            texts.extend(library.get_asm_strs(cc=_architecture(capability)))
         code, log = _linked(library, capability, options)
     return Image(
         code, entry, capability, options, captured, cooperative=library.use_cooperative, name=function.__name__,
@@ -105,9 +107,14 @@ class _Linker(driver._Linker):
         return dataclasses.replace(super()._get_linker_options(ptx), verbose=True)
 
 
+def _architecture(capability):
+    """Return what Numba asks the compiler for: from 9.0 on with what that architecture alone has."""
+    return (*capability, "a" if capability >= (9, 0) else "")
+
+
 def _linked(library, capability, options):
     """Return the cubin and what the linker said."""
-    cc = (*capability, "a" if capability >= (9, 0) else "")
+    cc = _architecture(capability)
     if any(name in ptx for ptx in library.get_asm_strs(cc=cc) for name in dispatcher.reshape_funcs):
         library.add_linking_file(str(Path(dispatcher.__file__).with_name("reshape_funcs.cu")))
     linker = _Linker(max_registers=options.max_registers, lineinfo=options.lineinfo, cc=cc, lto=False)
