@@ -4,6 +4,7 @@ A kernel template is compiled once for what a body *is* (code and captured value
 types of the arguments: equal closures made anew, other arrays and other extents find it again.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from inspect import Parameter, signature
@@ -69,22 +70,27 @@ class Loaded(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The functions that a template calls: what decides their code, and the arrays that they capture."""
+    """The functions that a template calls: what decides their code, the arrays that they capture, they themselves."""
 
     keys: tuple[Hashable, ...]
     arrays: tuple[Any, ...]
+    functions: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, *functions: Any) -> "Calls":
         """Return what the functions are at present."""
         if len(functions) == 1:  # without a loop: this is a part of every call
             known = identity(functions[0])
-            return cls((machine.shared_key(functions[0], known.key),), known.arrays)
+            return cls((machine.shared_key(functions[0], known.key),), known.arrays, functions)
         several = [identity(function) for function in functions]
         arrays = tuple(array for known in several for array in known.arrays)
         shared = tuple(_first(arrays, array) for array in arrays)  # an array captured by two of them is one argument
         keys = [machine.shared_key(function, known.key) for function, known in zip(functions, several)]
-        return cls((*keys, shared), arrays)
+        return cls((*keys, shared), arrays, functions)
+
+    def hold(self) -> bool:
+        """Return whether the functions still are what they were: other threads may change what they capture."""
+        return not self.functions or Calls.of(*self.functions).keys == self.keys
 
     def place_of(self, array: Any) -> int:
         """Return which of the arrays this one is."""
@@ -92,7 +98,10 @@ class Calls(NamedTuple):
 
 
 def _first(arrays: Sequence[Any], array: Any) -> int:
-    return next(place for place, known in enumerate(arrays) if known is array)
+    for place, known in enumerate(arrays):
+        if known is array:
+            return place
+    raise RuntimeError("an array that a function captures was replaced while it was compiled: make the call again.")
 
 
 def kernel_of(what: Hashable, calls: Calls, template: Callable[[], tuple[Any, tuple[Spec, ...]]]) -> Loaded:
@@ -102,14 +111,17 @@ def kernel_of(what: Hashable, calls: Calls, template: Callable[[], tuple[Any, tu
     """
     key = what, calls.keys, machine.current_device()
     found = _kernels.get(key)
-    if found is None:
+    while found is None:
         function, specs = template()
         whole = identity(function)
-        compiled = program.compiled(function, whole, specs, OPTIONS)
-        places = [calls.place_of(whole.arrays[position]) for position in compiled.captured]
-        if len(_kernels) >= MOST_KERNELS:
-            _kernels.clear()
-        found = _kernels[key] = Loaded(compiled.kernel, places)
+        with contextlib.suppress(program.Changed):
+            compiled = program.compiled(function, whole, specs, OPTIONS)
+            places = [calls.place_of(whole.arrays[position]) for position in compiled.captured]
+            found = Loaded(compiled.kernel, places)
+            if calls.hold():  # else this once, and under no name
+                if len(_kernels) >= MOST_KERNELS:
+                    _kernels.clear()
+                _kernels[key] = found
     return found
 
 

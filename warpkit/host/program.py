@@ -15,7 +15,7 @@ from ..errors import Refused
 from ..simt import machine
 from ..simt.specs import Image, Options, Spec
 from . import cache
-from .identity import Identity, Look, look
+from .identity import Identity, Look, identity, look
 
 MOST_KERNELS = 1024  # kept for later; a kernel that somebody holds lives on
 
@@ -27,6 +27,24 @@ class Compiled(NamedTuple):
     captured: tuple[int, ...]
 
 
+class Changed(Exception):
+    """Another thread changed what a function captures, before it was compiled or meanwhile: look again."""
+
+
+class State:
+    """A function at one moment, and what was made of it since. Whoever has one is not disturbed by a later moment.
+
+    kernels: by types of arguments.  templates: of launches, by what the arguments have in common; None: met once.
+    """
+
+    __slots__ = ("kernels", "look", "templates")
+
+    def __init__(self, seen: Look) -> None:
+        self.look = seen
+        self.kernels: dict[Hashable, Compiled] = {}
+        self.templates: dict[Hashable, Any] = {}
+
+
 _compiled: OrderedDict[Hashable, Compiled] = OrderedDict()
 _lock = threading.RLock()
 
@@ -34,26 +52,33 @@ _lock = threading.RLock()
 class Program:
     """What `launch` makes of a kernel function; safe from several threads."""
 
-    __slots__ = ("__weakref__", "_look", "_table", "function", "options")
+    __slots__ = ("__weakref__", "_state", "function", "options")
 
     def __init__(self, function: Any, options: Options | None = None) -> None:
         self.function, self.options = function, options or Options()
-        self._look: Look | None = None
-        self._table: dict[Hashable, Compiled] = {}
+        self._state: State | None = None
+
+    def state(self) -> State:
+        """Return the function as it is by now; a new one, with nothing compiled yet, when a captured value changed."""
+        state = self._state
+        if state is None or not state.look.holds(self.function):
+            state = self._state = State(look(self.function))
+        return state
 
     def compiled(self, specs: tuple[Spec, ...]) -> tuple[Compiled, Identity]:
         """Return the kernel for arguments of these types on the current device, and what the function is by now."""
-        seen = self._look
-        if seen is None or not seen.holds(self.function):
-            self._look = seen = look(self.function)
-            self._table = {}  # a captured value has changed: what was compiled means something else
-        table = self._table
         key = specs if machine.device_count() == 1 else (specs, machine.current_device())
-        found = table.get(key)
-        if found is None:
-            check_number(self.function, len(specs))
-            found = table[key] = compiled(self.function, seen.identity, specs, self.options)
-        return found, seen.identity
+        while True:
+            state = self.state()
+            known = state.look.identity
+            found = state.kernels.get(key)
+            if found is None:
+                check_number(self.function, len(specs))
+                try:
+                    found = state.kernels[key] = compiled(self.function, known, specs, self.options)
+                except Changed:
+                    continue
+            return found, known
 
 
 def check_number(function: Any, given: int) -> None:
@@ -66,7 +91,10 @@ def check_number(function: Any, given: int) -> None:
 
 
 def compiled(function: Any, known: Identity, specs: tuple[Spec, ...], options: Options) -> Compiled:
-    """Return the kernel of a function for these types, from memory, from disk or from the compiler."""
+    """Return the kernel of a function for these types, from memory, from disk or from the compiler.
+
+    Errors: Changed, when the function is not `known` any more: nothing is kept under a name that may be wrong.
+    """
     capability = machine.properties().compute_capability
     key = (machine.shared_key(function, known.key), specs, options, capability)
     with _lock:
@@ -84,7 +112,15 @@ def compiled(function: Any, known: Identity, specs: tuple[Spec, ...], options: O
 def _compile(
     function: Any, known: Identity, specs: Sequence[Spec], options: Options, capability: tuple[int, int]
 ) -> Image:
+    check_unchanged(function, known)  # whoever came here may have waited for others
     image = machine.compile_image(function, specs, options)
+    check_unchanged(function, known)
     image = replace(image, name=getattr(function, "__name__", image.name))
     cache.put(known, specs, options, capability, image)
     return image
+
+
+def check_unchanged(function: Any, known: Identity) -> None:
+    """Raise `Changed` when a function is not what it was."""
+    if identity(function).key is not known.key:
+        raise Changed
