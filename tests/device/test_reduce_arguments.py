@@ -116,7 +116,7 @@ def test_streams(kind):
     x, out = to_device(X), result(np.int64)
     for _ in range(3):
         assert device.sum(x, stream=stream, policy=POLICY) == X.sum()
-        assert device.sum(x, out=out, stream=stream, policy=POLICY) is None
+        assert device.sum(x, out=out, stream=stream, policy=POLICY) is out
     machine.synchronize()
     assert out.copy_to_host()[0] == X.sum()
     machine.stream_destroy(handle)

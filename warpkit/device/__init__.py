@@ -1,5 +1,6 @@
 """Array functions: whole device arrays in, a number or an array out, one launch each."""
 
+from .digitize import digitize
 from .histogram import bincount, histogram
 from .histogram_plan import HistogramPolicy
 from .reduce import (
@@ -19,13 +20,17 @@ from .reduce import (
     transform_reduce,
 )
 from .scan import ScanPolicy, cumprod, cumsum, exclusive_scan, inclusive_scan
+from .softmax import softmax
+from .softmax_plan import SoftmaxPolicy
+from .transform import transform
+from .transform_plan import TransformPolicy
 from .transpose import TransposePolicy, transpose
 
 REDUCTIONS = (
     "ReducePolicy", "all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "minmax", "prod", "reduce",
     "sum", "transform_reduce",
 )  # fmt: skip
-HISTOGRAMS = ("HistogramPolicy", "bincount", "histogram")
+HISTOGRAMS = ("HistogramPolicy", "bincount", "digitize", "histogram")
 SCANS = ("ScanPolicy", "cumprod", "cumsum", "exclusive_scan", "inclusive_scan")
-MAPS = ("TransposePolicy", "transpose")
+MAPS = ("SoftmaxPolicy", "TransformPolicy", "TransposePolicy", "softmax", "transform", "transpose")
 __all__ = [*REDUCTIONS, *HISTOGRAMS, *SCANS, *MAPS]

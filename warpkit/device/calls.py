@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import Refused
 from ..host.arrays import Argument, as_argument, as_output
 from ..host.launch import Prepared
+from ..host.parallel_calls import settle
 from ..host.scratch import own_scratch, reset, scratch
 from ..host.streams_in import enter, keep
 from ..simt import machine
@@ -36,6 +37,8 @@ class Job(NamedTuple):
 
     payloads: one of them may be a `Use`, for which the scratch itself stands in the launch.  result: the output.
     stream: its handle.  visitors: what has to be held while the work runs.  held: what a prepared call keeps alive.
+    outputs: arguments that a prepared call has from now on; None: `out` is the result.
+    copied: arrays that the user's functions capture have been copied for it.
     """
 
     kernel: machine.Kernel | None
@@ -47,6 +50,8 @@ class Job(NamedTuple):
     stream: int
     visitors: Sequence[Argument] = ()
     held: Any = None
+    outputs: Mapping[str, Any] | None = None
+    copied: bool = False
 
 
 class Items(NamedTuple):
@@ -116,6 +121,20 @@ def _filled(job: Job, memory: Any) -> Sequence[Any]:
     return [memory.argument.payload if type(payload) is Use else payload for payload in job.payloads]
 
 
+def bound(name: str, parameters: inspect.Signature, args: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name; refuse those that the function does not take."""
+    try:
+        return dict(parameters.bind(*args, **options).arguments)
+    except TypeError as error:
+        raise Refused(f"{name}: {error}; it is called as {name}{parameters_of(parameters)}.") from None
+
+
+def parameters_of(signature: inspect.Signature) -> str:
+    """Return a function's parameters as a user writes them."""
+    plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return str(inspect.Signature(plain))
+
+
 def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function]:
     """Give an array function its planning half, which `prepare` calls; `bind` replaces the named arguments."""
 
@@ -123,7 +142,9 @@ def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function
         parameters = inspect.signature(function)
 
         def plan(*args: Any, **options: Any) -> Prepared:
-            return _prepared(function.__name__, reader, dict(parameters.bind(*args, **options).arguments), replaceable)
+            return _prepared(
+                function.__name__, reader, bound(function.__name__, parameters, args, options), replaceable
+            )
 
         function.plan = plan  # type: ignore[attr-defined]
         return function
@@ -133,7 +154,10 @@ def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function
 
 def _prepared(name: str, reader: Reader, given: dict[str, Any], replaceable: tuple[str, ...]) -> Prepared:
     job = reader(**given)
-    given = given | {"out": job.result, "stream": job.stream}
+    outputs = {"out": job.result} if job.outputs is None else job.outputs
+    if job.copied or any(given.get(name) is None for name in outputs):
+        settle(job.stream)
+    given = given | dict(outputs) | {"stream": job.stream}
 
     def again(replaced: Mapping[str, Any]) -> Prepared:
         unknown = sorted(set(replaced) - set(replaceable))

@@ -18,34 +18,9 @@ import numpy as np
 from ..block.shape import int32
 from ..simt.machine import device_function
 from ..simt.types import as_index, as_int64, cast_like, hold, truncated
+from .sorted_search import leading, not_above
 
 EXACT_EDGES = 1 << 16  # up to so many bins the host looks at every edge
-
-
-@device_function()
-def upper_bound(sorted_values, value):
-    """Return how many of the ascending values are not above `value`, int32: 0 for NaN."""
-    low, left = int32(0), int32(sorted_values.size)
-    while left > 0:
-        half = int32(left >> 1)
-        if cast_like(value, hold(sorted_values[as_index(low + half)])) <= value:
-            low, left = int32(low + half + 1), int32(left - half - 1)
-        else:
-            left = half
-    return low
-
-
-@device_function()
-def lower_bound(sorted_values, value):
-    """Return how many of the ascending values are below `value`, int32: 0 for NaN."""
-    low, left = int32(0), int32(sorted_values.size)
-    while left > 0:
-        half = int32(left >> 1)
-        if cast_like(value, hold(sorted_values[as_index(low + half)])) < value:
-            low, left = int32(low + half + 1), int32(left - half - 1)
-        else:
-            left = half
-    return low
 
 
 class Finder(NamedTuple):
@@ -84,7 +59,7 @@ def finding_between(kind: Any) -> Finder:
     def find_between(value, numbers, edges):
         number = cast_like(like, value)
         last = int32(edges.size - 1)
-        found = int32(upper_bound(edges, number) - 1)
+        found = int32(leading(edges, number, not_above) - 1)
         if found == last:  # on the last edge, which belongs to the last bin, or beyond it
             found = int32(last - 1 if number <= cast_like(like, hold(edges[as_index(last)])) else -1)
         return found, True

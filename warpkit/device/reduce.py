@@ -3,13 +3,13 @@
 All of them share what follows. `x` is a device array of numba, CuPy, torch, JAX or of anything with an array interface,
 of any shape and strides: its items count in C order; up to four axes that do not line up are read in place.
 
-Args (keyword-only): out: a device array of one element; the result goes there, nothing is returned, nothing waits,
-nothing is allocated, and the call may be captured into a graph; its dtype may differ (NumPy's "same_kind"; integers
-wrap). dtype: what the result is computed in.  init: comes before the first item, once, and decides no dtype; with no
+Args (keyword-only): out: a device array of one element; the result goes there, it is returned, nothing waits and
+nothing is allocated, so that the call may be captured into a graph; its dtype may differ (NumPy's "same_kind"; integers
+wrap).  dtype: what the result is computed in.  init: comes before the first item, once, and decides no dtype; with no
 items it is the result.  num_items: how many items of `x` count, an int or a device array of one integer, which is read
 on the device.  stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy
 default stream.  policy: a `ReducePolicy` instead of the measured one.  axis: refused; whole arrays only.
-Returns: without `out` a NumPy scalar, once the stream is done.
+Returns: `out`; without it a NumPy scalar, once the stream is done.
 Order: with an operator of warpkit's table (or what stands for one) the operands change places; with a user's never: it
 is called as op(earlier, later), on items that exist.
 Deterministic: the grid depends on the number of items, the device and the policy alone, so that the same call gives the
@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from ..errors import Refused
 from ..host.launch import Prepared
+from .calls import bound
 from .reduce_call import run
 from .reduce_families import FAMILIES, Family
 from .reduce_operators import reduce_family, transform_family
@@ -50,9 +51,8 @@ def prepares(family_of: Callable[..., Family]) -> Callable[[Function], Function]
         parameters = inspect.signature(function)
 
         def plan(*args: Any, **options: Any) -> Prepared:
-            bound = parameters.bind(*args, **options)
-            own = [bound.arguments.pop(name) for name in ("transform", "op") if name in bound.arguments]
-            given = bound.arguments
+            given = bound(function.__name__, parameters, args, options)
+            own = [given.pop(name) for name in ("transform", "op") if name in given]
             if given.pop("axis", None) is not None:
                 refuse_axis(function.__name__)
             options = {name: given.get(name) for name in OPTIONS}

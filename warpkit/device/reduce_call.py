@@ -28,9 +28,10 @@ from .reduce_rules import check_goes_into
 def run(
     family: Family, x: Any, out: Any, dtype: Any, init: Any, num_items: Any, stream: Any, policy: ReducePolicy | None
 ) -> Any:
-    """Reduce `x`; return the result as a NumPy scalar, or None where it goes to `out`."""
+    """Reduce `x`; return the result as a NumPy scalar, or `out` where it goes there."""
     if family.fixed and out is not None and dtype is init is num_items is policy is None:
-        return run_to(family, x, out, stream)
+        run_to(family, x, out, stream)
+        return out
     source = as_argument(x, "x")
     flat = flat_of(source.layout, "x")
     arguments = [source]
@@ -57,7 +58,7 @@ def run(
     plan.launch(sized, payload, count, first, out_payload(family, target), captured, handle)
     if visitors:
         keep(visitors, handle)
-    return None
+    return out
 
 
 class Known(NamedTuple):
@@ -85,7 +86,7 @@ def run_to(family: Family, x: Any, out: Any, stream: Any) -> None:
     kernel, sized, spec, store, pack_x, pack_out = known
     handle, visitors = enter(stream, (source, target))
     if sized.slots:
-        memory = scratch("totals", spec, sized.slots, handle)
+        memory = scratch("shares", spec, sized.slots, handle)
         store = memory.argument.payload
     payloads = [
         source.payload if pack_x is None else pack_x(source.pointer, source.owner),

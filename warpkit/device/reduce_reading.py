@@ -89,38 +89,65 @@ def fetch_vector(items, slot, x, index, inverses):
 
 
 @device_function()
+def place_1(x, i, inverses):
+    """Return the index of item `i` of a one-dimensional array."""
+    return as_index(i)
+
+
+@device_function()
+def place_2(x, i, inverses):
+    """Return the indices of item `i` in C order of two dimensions; inverses[k] is that of the extent along axis k."""
+    row = divide(i, x.shape[1], inverses[1])
+    return as_index(row), as_index(i - row * x.shape[1])
+
+
+@device_function()
+def place_3(x, i, inverses):
+    """Return the indices of item `i` in C order of three dimensions."""
+    line = divide(i, x.shape[2], inverses[2])
+    row = divide(line, x.shape[1], inverses[1])
+    return as_index(row), as_index(line - row * x.shape[1]), as_index(i - line * x.shape[2])
+
+
+@device_function()
+def place_4(x, i, inverses):
+    """Return the indices of item `i` in C order of four dimensions."""
+    line = divide(i, x.shape[3], inverses[3])
+    plane = divide(line, x.shape[2], inverses[2])
+    row = divide(plane, x.shape[1], inverses[1])
+    return (
+        as_index(row),
+        as_index(plane - row * x.shape[1]),
+        as_index(line - plane * x.shape[2]),
+        as_index(i - line * x.shape[3]),
+    )
+
+
+PLACES = {1: place_1, 2: place_2, 3: place_3, 4: place_4}  # by dimensions
+
+
+@device_function()
 def element_1(x, i, inverses):
     """Return item `i` of a one-dimensional array."""
-    return x[as_index(i)]
+    return x[place_1(x, i, inverses)]
 
 
 @device_function()
 def element_2(x, i, inverses):
-    """Return item `i` in C order of a two-dimensional array; inverses[k] is that of its extent along axis k."""
-    row = divide(i, x.shape[1], inverses[1])
-    return x[as_index(row), as_index(i - row * x.shape[1])]
+    """Return item `i` in C order of a two-dimensional array."""
+    return x[place_2(x, i, inverses)]
 
 
 @device_function()
 def element_3(x, i, inverses):
     """Return item `i` in C order of a three-dimensional array."""
-    line = divide(i, x.shape[2], inverses[2])
-    row = divide(line, x.shape[1], inverses[1])
-    return x[as_index(row), as_index(line - row * x.shape[1]), as_index(i - line * x.shape[2])]
+    return x[place_3(x, i, inverses)]
 
 
 @device_function()
 def element_4(x, i, inverses):
     """Return item `i` in C order of a four-dimensional array."""
-    line = divide(i, x.shape[3], inverses[3])
-    plane = divide(line, x.shape[2], inverses[2])
-    row = divide(plane, x.shape[1], inverses[1])
-    return x[
-        as_index(row),
-        as_index(plane - row * x.shape[1]),
-        as_index(line - plane * x.shape[2]),
-        as_index(i - line * x.shape[3]),
-    ]
+    return x[place_4(x, i, inverses)]
 
 
 @device_function()

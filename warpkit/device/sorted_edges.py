@@ -19,7 +19,7 @@ _lock = threading.Lock()
 def edges_argument(name: str, bins: Any, stream: Any, descending: bool) -> tuple[Argument, bool]:
     """Return (edges as a kernel takes them, in device memory, whether they descend).
 
-    Args: bins: a sequence or a NumPy array, whose order is checked; or a device array, which must ascend.
+    Args: bins: a sequence or a NumPy array, whose order is checked; or a device array, whose order is not looked at.
     descending: they may descend.
     Errors: Refused for what holds no numbers in one axis, ValueError for edges out of order; Refused under capture,
     where edges of the host have not been seen before.

@@ -97,4 +97,8 @@ def initial(name: str, init: Any, total: np.dtype[Any]) -> Any:
         raise Refused(f"{name}: init {init!r} does not go into {total}, in which this is computed; pass dtype=.")
     if total.kind in "iu" and not np.iinfo(total).min <= int(given) <= np.iinfo(total).max:
         raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
-    return total.type(given)
+    with np.errstate(over="ignore"):
+        value = total.type(given)
+    if np.isfinite(given) and not np.isfinite(value):
+        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
+    return value
