@@ -178,7 +178,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="session")
 def compile_ptx():
-    """Return `compile_ptx(kernel, *types)` of tests/ptx.py, which needs no GPU."""
+    """Return `compile_once(kernel, *types)` of tests/ptx.py, which needs no GPU."""
     from tests import ptx
 
-    return ptx.compile_ptx
+    return ptx.compile_once

@@ -4,6 +4,7 @@ Works only in processes without the simulator, where Numba has no compiler; impo
 """
 
 import contextlib
+import functools
 import re
 import types
 from unittest import mock
@@ -33,6 +34,12 @@ def compile_ptx(kernel, *argtypes, cc=CC, debug=False, opt=True):
             plain(kernel), argtypes, cc=cc, debug=debug, opt=opt, device=False, abi="numba", output="ptx"
         )
     return "\n".join(pieces)
+
+
+@functools.lru_cache(maxsize=256)
+def compile_once(kernel, *argtypes, **options):
+    """Do `compile_ptx`, once for the same kernel, types and options: what is compiled must not depend on more."""
+    return compile_ptx(kernel, *argtypes, **options)
 
 
 def result_type(function, *argtypes):

@@ -1,5 +1,6 @@
 """Kernels with one call, for counting instructions."""
 
+import functools
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.ptx import count
 from tests.warp.literal import NUMBA, words
 
 
+@functools.cache
 def one(function):
     """Kernel: out[i] = function(x[i])."""
 
@@ -20,6 +22,7 @@ def one(function):
     return run
 
 
+@functools.cache
 def with_op(function, op):
     """Kernel: out[i] = function(x[i], op)."""
 
@@ -30,6 +33,7 @@ def with_op(function, op):
     return run
 
 
+@functools.cache
 def on_items(function, size, dtype, own=0):
     """Kernel: vector load, function(items), vector store; `function(items, scratch)` with an own scratch."""
     if own:

@@ -1,5 +1,7 @@
 """Kernels with one call and a literal mask (or none), for counting instructions."""
 
+import functools
+
 import numba
 from numba import cuda
 
@@ -19,6 +21,7 @@ def words(name):
     return sizes.get(name, 2 if name.endswith("64") else 1)
 
 
+@functools.cache
 def one(function, width=32, masked=True):
     """Kernel: out[i] = function(x[i]), full literal mask or none."""
     if masked:
@@ -35,6 +38,7 @@ def one(function, width=32, masked=True):
     return run
 
 
+@functools.cache
 def with_op(function, op, width=32, masked=True):
     """Kernel: out[i] = function(x[i], op), full literal mask or none."""
     if masked:
@@ -51,6 +55,7 @@ def with_op(function, op, width=32, masked=True):
     return run
 
 
+@functools.cache
 def two(function, second, width=32, masked=True):
     """Kernel: out[i] = function(x[i], second), with a literal second argument, full literal mask or none."""
     if masked:
