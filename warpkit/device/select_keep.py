@@ -30,20 +30,23 @@ def keep_flagged(value, previous, flags, place, first):
 
 @device_function()
 def keep_changed(value, previous, flags, place, first):
-    """Keep the first item of all and what differs from the one before it; NaNs do not differ from one another."""
-    if first:
-        return True
-    return not equal(value, previous) and (equal(value, value) or equal(previous, previous))
+    """Keep the first item of all and what is not equal to the one before it, as a NaN never is."""
+    return first or not equal(value, previous)
 
 
-def keep_where(pred: Callable[..., Any], like: Any) -> Callable[..., Any]:
-    """Return the function that keeps what `pred` is true for; it is asked with values of the type of `like`."""
+def keep_where(pred: Callable[..., Any], like: Any = None) -> Callable[..., Any]:
+    """Return the function that keeps what `pred` is true for; with `like` it is asked with values of that type."""
+    if like is None:
 
-    @device_function()
-    def keep(value, previous, flags, place, first):
+        def keep(value, previous, flags, place, first):
+            return is_true(pred(value))
+
+        return keep
+
+    def keep_as(value, previous, flags, place, first):
         return is_true(pred(cast_like(like, value)))
 
-    return keep
+    return keep_as
 
 
 @device_function()

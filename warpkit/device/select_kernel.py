@@ -5,7 +5,6 @@ keeps has already moved up in shared memory when it is known where it goes. Ever
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,17 @@ from ..block.lookback_ahead import begin_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import block_index, grid_size, thread_index
-from ..simt.machine import device_function
 from ..simt.memory import dynamic_shared, local_array, shared_array
-from ..simt.ops import add
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine
 from .scan_tile import own_count
-from .select_keep import no_previous
-from .select_tile import (
-    as_count,
-    decide,
-    emit_items,
-    finish_count,
-    move_items,
-    rank,
-)
+from .select_layout import Compaction, Layout, shared_bytes
+from .select_tile import decide, rank
 from .tiles import (
     TileShape,
     count_given,
     count_on_device,
+    count_within,
     draws_of,
     end_draw,
     fill,
@@ -47,78 +38,26 @@ from .tiles import (
     tile_forward,
     tiles_of,
     valid_of,
-    whole_pieces,
 )
 
-NONE = np.int64(0)
-POSITION, NOTHING = np.dtype(np.uint16), np.dtype(np.uint8)  # an item's place in its tile
-
-
-@dataclass(frozen=True)
-class Compaction:
-    """What a compaction kernel is made for: dtypes, and device functions (see select_keep.py and select_tile.py).
-
-    item: dtype in memory.  flag: dtype of the flags that are loaded with the items, if any.  positioned: places of the
-    kept items are needed.  led: the item before a tile is needed.  copied: the source and the flags are contiguous, of
-    items that can be copied as they are.  on_device: the number of items stands in device memory.
-    keep, previous: which items are kept.  move: what moves up.  summarise, op, zero: what tiles add up to; its type is
-    that of `zero`.  emit: how a tile is written.  finish: what is written at the end.
-    """
-
-    item: np.dtype[Any]
-    keep: Callable[..., Any]
-    copied: bool = True
-    on_device: bool = False
-    flag: np.dtype[Any] | None = None
-    positioned: bool = False
-    led: bool = False
-    previous: Callable[..., Any] = no_previous
-    move: Callable[..., Any] = move_items
-    summarise: Callable[..., Any] = as_count
-    op: Callable[..., Any] = add
-    zero: Any = NONE
-    emit: Callable[..., Any] = emit_items
-    finish: Callable[..., Any] = finish_count
-
-    @property
-    def lead(self) -> int:
-        """How many items lie in front of a tile in its slot: whole 16 bytes, so that the tile stays aligned."""
-        return max(16 // self.item.itemsize, 1) if self.led else 0
-
-
-class Layout:
-    """Where things lie in dynamic shared memory: in every slot the items, then their flags, then places.
-
-    What there is none of lies at the beginning, as bytes that nobody reads.
-    """
-
-    def __init__(self, what: Compaction, shape: TileShape) -> None:
-        items = whole_pieces((what.lead + shape.tile_items) * what.item.itemsize)
-        self.flag_type = what.flag or NOTHING
-        self.flags = items if what.flag else 0
-        items += whole_pieces(shape.tile_items * self.flag_type.itemsize) if what.flag else 0
-        self.position_type = POSITION if what.positioned else NOTHING
-        self.positions = items if what.positioned else 0
-        self.step = items + (whole_pieces(shape.tile_items * POSITION.itemsize) if what.positioned else 0)
-
-
-def shared_bytes(what: Compaction, shape: TileShape) -> int:
-    """Return the dynamic shared memory of a block."""
-    return shape.stages * Layout(what, shape).step
+__all__ = ["Compaction", "Layout", "ring_kernel", "shared_bytes", "tile_kernel"]
 
 
 def number_of(what: Compaction) -> Callable[..., Any]:
     """Return the function that says how many items there are."""
-    return count_on_device if what.on_device else count_given
+    if not what.on_device:
+        return count_given
+    return count_on_device if what.axes == 1 else count_within
 
 
 def starting(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     """Return the function that begins to load a tile, with its flags where there are any."""
     layout = Layout(what, shape)
-    items = loading(what.copied, what.item, shape.tile_items, layout.step, 0, what.lead)
+    items = loading(what.copied, what.item, shape.tile_items, layout.step, 0, what.lead, what.axes)
     if what.flag is None:
         return items
-    return loading_both(items, loading(what.copied, what.flag, shape.tile_items, layout.step, layout.flags))
+    flags = loading(what.flags_copied, what.flag, shape.tile_items, layout.step, layout.flags, 0, what.flag_axes)
+    return loading_both(items, flags)
 
 
 def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
@@ -131,7 +70,6 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     item_type, flag_type, position_type = what.item, layout.flag_type, layout.position_type
     room, flags_at, positions_at = lead + tile_items, layout.flags, layout.positions
 
-    @device_function()
     def gather(first_byte, tile, valid):
         values = local_array(items, item_type)
         slot = dynamic_shared(room, item_type, first_byte)

@@ -76,6 +76,7 @@ def emit_runs(slot, positions, lead, earlier, total, base, out, more):
 def finish_runs(all_runs, num_items, out, more, count_out):
     """Write the number of runs and the length of the last one; called by one thread."""
     runs = runs_of(all_runs)
-    count_out[0] = runs
+    if count_out.size > 0:
+        count_out[0] = runs
     if 0 < runs and runs <= more.size:
         more[as_index(runs - 1)] = num_items - (place_of(all_runs) - 1)

@@ -77,6 +77,12 @@ def as_count(positions, total, base):
     return as_int64(total)
 
 
+@device_function()
+def as_small_count(positions, total, base):
+    """Return what a tile of `total` kept items adds to the count, int32: where there are fewer than 2^31 items."""
+    return int32(total)
+
+
 # ------------------------------------------------------------------ writing
 
 
@@ -102,5 +108,6 @@ def emit_positions(slot, positions, lead, earlier, total, base, out, more):
 
 @device_function()
 def finish_count(counted, num_items, out, more, count_out):
-    """Write how many items were kept in all; called by one thread."""
-    count_out[0] = counted
+    """Write how many items were kept in all, if anybody wants to know; called by one thread."""
+    if count_out.size > 0:
+        count_out[0] = counted

@@ -1,0 +1,80 @@
+"""What the tests of selections are run over: policies with small tiles, sizes around them, densities, NumPy's answers.
+
+With POLICY a tile is 160 items of 4 bytes; more than one tile is worked on by the kernel of blocks that stay, with FEW
+by the one with a block for each tile.
+"""
+
+import numpy as np
+
+from tests.warp.matrix import SIMULATOR
+from warpkit import device
+from warpkit.device.select_policy import items_of_thread
+
+POLICY = device.SelectPolicy(threads=32, nbytes=20, stages=3, blocks=2, few_threads=32, few_nbytes=20, most_tiles=0)
+FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20)
+POLICIES = [POLICY, FEW] if SIMULATOR else [POLICY, FEW, None]
+SIZES = (
+    [0, 1, 33, 160, 161, 500]
+    if SIMULATOR
+    else [0, 1, 31, 32, 33, 159, 160, 161, 255, 257, 4095, 4097, (1 << 16) + 5, 3_000_001]
+)
+SOME = 400 if SIMULATOR else 100_003
+DENSITIES = [0, 0.001, 0.5, 1]
+RECORD = np.dtype([("a", np.int32), ("b", np.float32)])
+LARGE = np.dtype([("key", np.int64), ("name", np.uint8, 13), ("more", np.float64)], align=True)
+ODD = np.dtype([("a", np.uint8), ("b", np.uint8, 2)])
+
+
+def some(dtype):
+    """Return a number of items that fill a few tiles, the last one not quite."""
+    size = np.dtype(dtype).itemsize
+    return 32 * items_of_thread(20, size) * 9 // 4 if SIMULATOR else SOME
+
+
+def values(dtype, count, seed=1):
+    """Return values of few kinds, many of them 0, of floats some NaN and zeros of both signs."""
+    rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
+    if dtype.names:
+        return rng.integers(0, 256, count * dtype.itemsize).astype(np.uint8).view(dtype)
+    if dtype == np.bool_:
+        return rng.random(count) < 0.5
+    x = rng.integers(0 if dtype.kind == "u" else -2, 3, count)
+    if dtype.kind in "iu":
+        return np.where(rng.random(count) < 0.1, np.iinfo(dtype).max, x).astype(dtype)
+    x = np.where(rng.random(count) < 0.1, rng.choice([np.nan, np.inf, -0.0, 0.0], count), x / 2)
+    return (x + 1j * rng.integers(0, 2, count) if dtype.kind == "c" else x).astype(dtype)
+
+
+def flags(count, density, seed=2):
+    """Return as many flags, of which so many are true."""
+    return np.random.default_rng(seed).random(count) < density
+
+
+def runs(dtype, count, mean, seed=3):
+    """Return values in runs of equal ones, of such a mean length."""
+    rng = np.random.default_rng(seed)
+    return values(dtype, count + 1, seed)[np.cumsum(rng.random(count) < 1 / mean)]
+
+
+def changes(x):
+    """Return which items differ from the one before them."""
+    flat = x.reshape(-1)
+    first = np.ones(flat.size, np.bool_)
+    first[1:] = flat[1:] != flat[:-1]
+    return first
+
+
+def encoded(x):
+    """Return (values, lengths) of the runs."""
+    flat = x.reshape(-1)
+    begins = np.flatnonzero(changes(flat))
+    return flat[begins], np.diff(np.append(begins, flat.size))
+
+
+def same(got, expected):
+    """Assert that a device array holds these items, bit for bit."""
+    got = got.copy_to_host()
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    for field in expected.dtype.names or [...]:  # there may be holes between fields
+        assert got[field].tobytes() == expected[field].tobytes()

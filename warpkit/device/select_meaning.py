@@ -1,0 +1,105 @@
+"""What the compactions keep and what they write: the fields of a `Compaction`, by name of the array function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import Refused
+from ..host.dtypes import single, type_of
+from ..host.parallel_calls import check_arguments, check_function
+from ..simt import machine
+from . import select_runs as runs
+from . import select_tile as tile
+from .reduce_operators import keep_in, memo_of
+from .select_keep import keep_changed, keep_flagged, keep_true, keep_where, previous_in_slot
+from .select_layout import FEW, NONE
+
+INT64 = np.dtype(np.int64)
+Fields = dict[str, Any]
+
+
+class Meaning:
+    """A compaction that users ask for.
+
+    fields: (name of the function, dtype of the items, whether there are fewer than 2^31) -> what its `Compaction` says
+    about it.  words: kinds of items of which only the bits count, so that they move as words of their size.
+    plans: what was compiled for it.
+    """
+
+    __slots__ = ("fields", "plans", "words")
+
+    def __init__(self, fields: Callable[[str, np.dtype[Any], bool], Fields], words: str = "") -> None:
+        self.fields, self.words = fields, words
+        self.plans: dict[Any, Any] = {}
+
+
+def counting(few: bool) -> Fields:
+    """Return how kept items are counted."""
+    return {"summarise": tile.as_small_count, "zero": FEW} if few else {"summarise": tile.as_count, "zero": NONE}
+
+
+def flagged(name: str, item: np.dtype[Any], few: bool) -> Fields:
+    """Keep what has a true flag."""
+    return {"keep": keep_flagged, **counting(few)}
+
+
+def nonzero(name: str, item: np.dtype[Any], few: bool) -> Fields:
+    """Keep the places of what is not 0."""
+    no_records(name, item, "is 0")
+    placed = {"positioned": True, "move": tile.move_positions, "emit": tile.emit_positions}
+    return {"keep": keep_true, **placed, **counting(few)}
+
+
+def unique(name: str, item: np.dtype[Any], few: bool) -> Fields:
+    """Keep what differs from the item before it."""
+    no_records(name, item, "equals another")
+    return {"keep": keep_changed, "led": True, "previous": previous_in_slot, **counting(few)}
+
+
+def encoded(name: str, item: np.dtype[Any], few: bool) -> Fields:
+    """Keep what differs from the item before it, and how far it is to the next such item."""
+    parts = {"summarise": runs.as_runs, "op": runs.join_runs, "zero": runs.NO_RUNS}
+    written = {"positioned": True, "move": tile.move_both, "emit": runs.emit_runs, "finish": runs.finish_runs}
+    return {**unique(name, item, few), **parts, **written}
+
+
+def no_records(name: str, item: np.dtype[Any], what: str) -> None:
+    """Refuse structured items."""
+    if item.names:
+        raise Refused(f"{name}: no record ({item}) {what}; pass one of its fields, x['name'].")
+
+
+FLAGGED = Meaning(flagged, "biufcV")
+NONZERO, UNIQUE, ENCODED = (Meaning(fields, "biu") for fields in (nonzero, unique, encoded))
+
+
+def meaning_of(name: str, pred: Any) -> Meaning:
+    """Return the compaction that keeps what `pred` is true for: it is kept with the function itself."""
+    if not callable(pred):
+        raise Refused(f"{name}: pred must be a function of an item, not {pred!r}; for flags there is select_flagged.")
+    memo = memo_of(pred)
+    found = memo.get(Meaning)
+    if found is None:
+        check_function(name, "pred", pred)
+        check_arguments(name, "pred", pred, 1)
+        found = Meaning(_where(pred))
+        keep_in(memo, Meaning, found)
+    return found
+
+
+def _where(pred: Callable[..., Any]) -> Callable[[str, np.dtype[Any], bool], Fields]:
+    def fields(name: str, item: np.dtype[Any], few: bool) -> Fields:
+        asked = single(item)
+        said = machine.returned_dtype(pred, [asked])
+        if said.names:
+            raise Refused(f"{name}: pred returns a tuple; return one number or bool, which is true or not.")
+        like = None if asked is item else zero_of(type_of(asked))
+        return {"keep": keep_where(pred, like), **counting(few)}
+
+    return fields
+
+
+def zero_of(kind: Any) -> Any:
+    """Return a value of what `type_of` returns."""
+    return tuple([zero_of(part) for part in kind]) if isinstance(kind, tuple) else kind(0)

@@ -1,0 +1,148 @@
+"""From what is to be kept to a launch: which of the two kernels, how large its tiles, how many blocks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..block.states import HEAD, packed_dtype
+from ..errors import Refused
+from ..host.arrays import Argument
+from ..host.launch import captured_arguments
+from ..host.program import Program
+from ..simt import machine
+from ..simt.specs import ArraySpec, Options, Spec, array_spec, tuple_spec
+from ..simt.states import state_dtype
+from .calls import Items
+from .reduce_plan import COUNT, INVERSE, NOTHING, Flat
+from .select_kernel import ring_kernel, tile_kernel
+from .select_layout import Compaction, shared_bytes
+from .select_policy import SelectPolicy, items_of_thread
+from .tiles import TileShape
+
+FEW_ITEMS = 1 << 31  # fewer are counted in 32 bits
+STATIC = 4096  # bytes of shared memory that a block may need besides its tiles
+
+
+class Launch(NamedTuple):
+    """What a launch over some number of items takes. slots: of tile states."""
+
+    kernel: machine.Kernel
+    blocks: int
+    threads: int
+    shared: int
+    slots: int
+    captured: Sequence[Argument]
+
+
+class Form:
+    """One of the two kernels, with its tiles, compiled when it is first needed.
+
+    resident: how many blocks the device holds at once.
+    """
+
+    def __init__(self, make: Callable[..., Any], what: Compaction, shape: TileShape, specs: Any, blocks: int) -> None:
+        self.shape, self.shared, self.specs, self.blocks = shape, shared_bytes(what, shape), specs, blocks
+        self.program = Program(make(what, shape), Options(launch_bounds=(shape.threads, blocks)))
+        self.kernel: machine.Kernel | None = None
+        self.resident = 1
+
+    def ready(self, stream: int) -> tuple[machine.Kernel, Sequence[Argument]]:
+        """Return the kernel of what the user's functions are by now, and the arrays that they capture."""
+        compiled, known = self.program.compiled(self.specs)
+        if compiled.kernel is not self.kernel:
+            self.kernel = compiled.kernel
+            held = min(machine.occupancy(compiled.kernel, self.shape.threads, self.shared), self.blocks)
+            self.resident = max(held, 1) * machine.properties().multiprocessors
+        captured = captured_arguments(known, compiled.captured, stream) if compiled.captured else ()
+        return compiled.kernel, captured
+
+
+class Plan:
+    """A compaction for arrays of some kinds. states: spec of its tile states."""
+
+    def __init__(self, name: str, what: Compaction, specs: Sequence[Spec], policy: SelectPolicy) -> None:
+        properties = machine.properties()
+        total = (
+            packed_dtype(name, tuple(part.dtype for part in what.zero))
+            if isinstance(what.zero, tuple)
+            else what.zero.dtype
+        )
+        self.states = array_spec(state_dtype(total), 1)
+        self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
+        whole = (*specs[:-1], self.states, specs[-1])
+        size, most = what.item.itemsize, properties.shared_per_block - STATIC
+        wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages)
+        small = TileShape(policy.few_threads, items_of_thread(policy.few_nbytes, size))
+        self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks)
+        self.tiles = Form(tile_kernel, what, fitting(name, what, small, 1, most), whole, 1)
+        self.most_tiles = policy.most_tiles * properties.multiprocessors
+
+    def launch(self, size: int, stream: int) -> Launch:
+        """Return what a launch over at most `size` items takes."""
+        form = self.tiles
+        tiles = max(-(-size // form.shape.tile_items), 1)
+        if tiles > max(self.most_tiles, 1):
+            form = self.ring
+            tiles = -(-size // form.shape.tile_items)
+        kernel, captured = form.ready(stream)
+        blocks = tiles if form is self.tiles else min(tiles, form.resident)
+        slots = tiles + HEAD if tiles > 1 or form is self.ring else 0
+        return Launch(kernel, blocks, form.shape.threads, form.shared, slots, captured)
+
+
+def fitting(name: str, what: Compaction, shape: TileShape, stages: int, most: int) -> TileShape:
+    """Return the shape, smaller where `most` bytes of shared memory do not hold it; `stages`: the least."""
+    while shared_bytes(what, shape) > most:
+        if shape.stages > stages:
+            shape = replace(shape, stages=shape.stages - 1)
+        elif shape.threads > 32:
+            shape = replace(shape, threads=shape.threads // 2)
+        elif shape.items > 1:
+            shape = replace(shape, items=shape.items // 2)
+        else:
+            raise Refused(
+                f"{name}: items of {what.item.itemsize} bytes ({what.item}) are too large to be moved by a block; "
+                "select their places instead, with nonzero."
+            )
+    return shape
+
+
+def read_with(flat: Flat) -> tuple[bool, int, Spec]:
+    """Return (whether the items follow each other, with how many axes they are read, spec of what the kernel gets)."""
+    spec = flat.spec
+    if spec.ndim == 1:
+        return spec.contiguous, 1, spec
+    return False, spec.ndim, tuple_spec((spec, tuple_spec((INVERSE,) * spec.ndim)))
+
+
+def payload_of(items: Items) -> Any:
+    """Return what the kernel gets for an array: of several axes with the inverses of their extents."""
+    if items.flat.spec.ndim == 1:
+        return items.payload
+    inverses = [machine.scalar_payload(INVERSE, 1 / max(extent, 1)) for extent in items.flat.extents]
+    return machine.tuple_payload([items.payload, machine.tuple_payload(inverses)])
+
+
+def plan_for(
+    name: str, fields: dict[str, Any], items: Items, flags: Items | None, targets: Sequence[ArraySpec | None],
+    counter: ArraySpec | None, policy: SelectPolicy,
+) -> Plan:  # fmt: skip
+    """Return a new `Plan`. targets: specs of `out`, of the second output if any, and of the count."""
+    copied, axes, source = read_with(items.flat)
+    what = Compaction(item=items.source.dtype, copied=copied, axes=axes, on_device=counter is not None, **fields)
+    flag: Spec = NOTHING
+    if flags is not None:
+        flags_copied, flag_axes, flag = read_with(flags.flat)
+        what = replace(what, flag=flags.source.dtype, flags_copied=flags_copied, flag_axes=flag_axes)
+    specs = (source, flag, *[target or NOTHING for target in targets], counter or COUNT)
+    return Plan(name, what, specs, policy)
+
+
+def few(size: int) -> bool:
+    """Return whether so many items are counted in 32 bits."""
+    return size < FEW_ITEMS
+
+
+NO_COUNT = machine.array_payload(0, (0,), None, np.dtype(np.int64))

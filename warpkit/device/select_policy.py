@@ -1,0 +1,64 @@
+"""How large the tiles of a compaction are, and how many a block has in flight: data, measured in bench/."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Refused
+from ..simt import machine
+
+MOST_ITEMS = 31  # of a thread: a bit for each in 32; odd, so that threads read from different banks
+
+
+@dataclass(frozen=True)
+class SelectPolicy:
+    """The tuning of select, select_flagged, nonzero, partition, unique and run_length_encode.
+
+    Many items: blocks that stay have `stages` tiles in flight, of `threads` threads with about `nbytes` bytes of items
+    each; so many `blocks` a multiprocessor, or as many as fit.  Few items: a block for each tile, of `few_threads`
+    threads with about `few_nbytes` bytes each; up to `most_tiles` such tiles a multiprocessor.
+    Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
+    """
+
+    threads: int = 256
+    nbytes: int = 60
+    stages: int = 3
+    blocks: int = 3
+    few_threads: int = 256
+    few_nbytes: int = 28
+    most_tiles: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "few_threads"):
+            threads = getattr(self, name)
+            if threads not in (32, 64, 128, 256, 512, 1024):
+                raise Refused(f"SelectPolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
+        bounds = (
+            ("nbytes", 1, 512),
+            ("few_nbytes", 1, 512),
+            ("stages", 2, 8),
+            ("blocks", 1, 32),
+            ("most_tiles", 0, 1 << 20),
+        )
+        for name, least, most in bounds:
+            if getattr(self, name) not in range(least, most + 1):
+                raise Refused(f"SelectPolicy: {name} must be {least} to {most}, not {getattr(self, name)!r}.")
+
+
+DEFAULT = SelectPolicy()
+# For (capability, bytes of an item): what was measured to be better.
+BY_CAPABILITY: dict[tuple[tuple[int, int], int], SelectPolicy] = {}
+
+
+def policy_of(name: str, policy: Any, itemsize: int) -> SelectPolicy:
+    """Return the policy of a call: the given one, else that for the device and the item size."""
+    if policy is None:
+        return BY_CAPABILITY.get((machine.properties().compute_capability, itemsize), DEFAULT)
+    if not isinstance(policy, SelectPolicy):
+        raise Refused(f"{name}: policy must be a SelectPolicy, not a {type(policy).__name__}.")
+    return policy
+
+
+def items_of_thread(nbytes: int, itemsize: int) -> int:
+    """Return how many items a thread has: an odd number."""
+    items = max(min(nbytes // itemsize, MOST_ITEMS), 1)
+    return items - 1 + items % 2
