@@ -35,7 +35,7 @@ class SoftmaxPolicy:
     most_threads: int = 512
     wide_threads: int = 1024
     threads: int = 128
-    part_threads: int = 512
+    part_threads: int = 256
 
     def __post_init__(self) -> None:
         if self.words not in (8, 16, 32):
@@ -49,7 +49,6 @@ class SoftmaxPolicy:
 
 DEFAULT = SoftmaxPolicy()
 MOST_WORDS = 32
-RESIDENT = 1536  # threads of a multiprocessor that the compiler leaves registers for, where each holds 16 words
 
 
 class Side(NamedTuple):
@@ -138,8 +137,9 @@ def whole_block(threads: int) -> int:
 
 def options_of(form: Form, parts: bool) -> Options:
     """Return how a kernel is compiled: with registers for so many threads of a multiprocessor, and what they hold."""
-    few = not parts and form.loads * form.length * np.dtype(form.total).itemsize <= 64
-    return Options(launch_bounds=(form.threads, max((RESIDENT if few else 1024) // form.threads, 1)))
+    words = form.loads * form.length * np.dtype(form.total).itemsize // 4
+    resident = 768 if parts else 1536 if words <= 16 else 1024  # threads of a multiprocessor
+    return Options(launch_bounds=(form.threads, max(resident // form.threads, 1)))
 
 
 class Kernel(NamedTuple):
