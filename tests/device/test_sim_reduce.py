@@ -1,4 +1,4 @@
-"""Reductions under random schedules: every access a switch point, blocks stalled at random; and with a fence left out.
+"""Reductions under random schedules: every access a switch point, blocks stalled at random; and with parts taken out.
 
 WARPKIT_TEST_SCHEDULES sets how many schedules each runs under.
 """
@@ -10,10 +10,12 @@ import pytest
 
 from tests.block.matrix import bit_strings
 from tests.block.schedules import explore, found_by
+from tests.block.test_sim_protocols import plain_add, plain_store
 from tests.warp import operators
 from warpkit import device
-from warpkit.block import grid
+from warpkit.device import reduce_blocks
 from warpkit.errors import Fault
+from warpkit.simt import memory, states
 
 from .reductions import to_device
 from .test_reduce_operators import append_bits
@@ -53,12 +55,47 @@ def places():
     return run
 
 
-@pytest.mark.parametrize("make", [any_order, in_order, places])
+def places_of_doubles():
+    """Return run(seed): pairs of 16 bytes, whose tag is released after them."""
+
+    def run(seed):
+        x = np.random.default_rng(seed).integers(0, 5, 700).astype(np.float64)
+        assert device.argmax(to_device(x), policy=POLICY) == np.argmax(x)
+
+    return run
+
+
+@pytest.mark.parametrize("make", [any_order, in_order, places, places_of_doubles])
 def test_every_schedule_gives_the_result(make):
     explore(make(), FEW)
 
 
-@pytest.mark.parametrize("make", [any_order, in_order])
-def test_without_fences_the_simulator_reports_it(make, monkeypatch):
-    monkeypatch.setattr(grid, "fence_device", lambda: None)
+# What is taken out: who notices, the module that calls it, its name there, what stands in its place.
+REMOVED = {
+    "totals stored plainly": (any_order, states, "store_relaxed", plain_store),
+    "totals stored plainly, in order": (in_order, states, "store_relaxed", plain_store),
+    "blocks not counted in one step": (any_order, reduce_blocks, "atomic_add", plain_add),
+    "no release behind a long total": (places_of_doubles, states, "store_release", memory.store_relaxed),
+}
+
+
+@pytest.mark.parametrize("what", REMOVED)
+def test_what_is_taken_out_is_reported(what, monkeypatch):
+    make, module, name, instead = REMOVED[what]
+    monkeypatch.setattr(module, name, instead)
     assert found_by(make(), Fault, 20) is not None
+
+
+def test_a_total_that_is_still_on_its_way_is_awaited(monkeypatch):
+    """The last block looks again: here the first look finds nothing."""
+    looks, end_load = [], reduce_blocks.end_load
+
+    def too_early(store, begun, index, epoch, like):
+        looks.append(index)
+        return like, states.ABSENT
+
+    monkeypatch.setattr(reduce_blocks, "end_load", too_early)
+    any_order()(8)
+    assert len(looks) > 1
+    monkeypatch.setattr(reduce_blocks, "end_load", end_load)
+    any_order()(8)

@@ -66,7 +66,13 @@ def fold_four(totals, count, op):
 @device_function()
 def lane_part(warps):
     """Return which four totals this lane reads: as many lanes as it takes, the others do the same work again."""
-    return int32(lane_number() & ((warps > 4) + 2 * (warps > 8) + 4 * (warps > 16)))
+    return part_of(lane_number(), warps)
+
+
+@device_function()
+def part_of(lane, warps):
+    """Do `lane_part` for a lane."""
+    return int32(lane & ((warps > 4) + 2 * (warps > 8) + 4 * (warps > 16)))
 
 
 @device_function()

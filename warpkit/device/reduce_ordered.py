@@ -8,16 +8,16 @@ lanes trade half of their rows for half of their neighbour's, so that four rows 
 from collections.abc import Callable
 from typing import Any
 
-from ..block.grid import COUNTER, LONG, leave_total, take_total
 from ..block.shape import int32, lane_number, log2_up, warp_number, warps_of
 from ..block.totals import SLOTS, fold_totals, put_total, scan_lanes
 from ..simt.lanes import block_size, block_x, grid_x, shuffle, shuffle_xor, thread_x
 from ..simt.machine import device_function
-from ..simt.memory import local_array, scratch, store_relaxed
-from ..simt.states import state_value, viewed
+from ..simt.memory import local_array, scratch
+from ..simt.states import state_value
 from ..simt.sync import barrier
 from ..simt.types import combine
 from ..warp.participants import FULL_MASK
+from .reduce_blocks import forget_blocks, leave_share, take_share
 from .reduce_meaning import Meaning
 from .reduce_reading import Reading, first_of, fold_vector
 
@@ -100,7 +100,7 @@ def gather_block_rows(store, like, op, first, last, blocks):
         count = within(blocks - (row << 5), 32)
         value = like
         if lane < count:
-            value = take_total(store, (row << 5) + lane, like)
+            value = take_share(store, (row << 5) + lane, like)
         latest = fold_row(value, op, count)
         total = combine(op, total, latest) if row > first else latest
         row += 1
@@ -126,7 +126,7 @@ def fold_blocks(words, store, like, op, blocks):
     first = min(warp_number() * each, rows)
     total = gather_block_rows(store, like, op, first, min(first + each, rows), blocks)
     if thread_x() == 0:
-        store_relaxed(viewed(store, LONG), COUNTER, 0)
+        forget_blocks(store)
     return fold_warps(words, total, op, within(rows, warps))
 
 
@@ -178,7 +178,7 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
         # the last block combines the blocks
         is_last = True
         if grid_x() > 1:
-            is_last = leave_total(total, store)
+            is_last = leave_share(total, store)
             if is_last:
                 total = fold_blocks(words, store, like, op, (busy + warps - 1) >> log2_up(warps))
         if is_last:

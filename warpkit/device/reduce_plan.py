@@ -36,6 +36,7 @@ from .reduce_reading import (
 
 MOST_AXES = len(FETCH_ELEMENT)
 MOST_ITEMS = 1 << 50  # what a division by multiplication is exact for
+MOST_AT_ONCE = (1 << 31) - 64  # what 32 bits are enough for
 COUNT, INVERSE, NOTHING = scalar_spec(np.int64), scalar_spec(np.float64), scalar_spec(np.int8)
 NO_INIT = machine.scalar_payload(NOTHING, 0)
 
@@ -173,12 +174,14 @@ class Reduction:
     def _size(self, n: int, extents: tuple[int, ...]) -> Sized:
         policy, reads = self.policy, n // self.reading.length
         if reads <= policy.single_loads:
-            threads, blocks = min(power_of_two(max(reads, 32)), self.single_threads), 1
+            wanted = -(-reads // policy.single_least)
+            threads, blocks = min(power_of_two(max(wanted, 32)), self.single_threads), 1
         else:
             threads = self.threads
             blocks = max(1, min(-(-reads // (threads * policy.least_loads)), self.most_blocks))
         parts = blocks * (threads // 32) if self.ordered else blocks
-        inverses = [1 / parts, *[1 / max(extent, 1) for extent in extents[1:]]]
+        at_once = not self.ordered and reads <= blocks * threads * policy.loads and n < MOST_AT_ONCE
+        inverses = [0 if at_once else 1 / parts, *[1 / max(extent, 1) for extent in extents[1:]]]
         payload = machine.tuple_payload([machine.scalar_payload(INVERSE, value) for value in inverses])
         slots = blocks + HEAD if blocks > 1 else 0
         return Sized((blocks, 1, 1), (threads, 1, 1), slots, machine.scalar_payload(COUNT, n), payload)
@@ -189,7 +192,7 @@ class Reduction:
         """Launch on `stream`; array, count, init and out are payloads, `count` None for the host's."""
         store, memory = self.no_store, None
         if sized.slots:
-            memory = scratch("totals", self.store, sized.slots, stream)
+            memory = scratch("shares", self.store, sized.slots, stream)
             store = memory.argument.payload
         payloads = [array, sized.count if count is None else count, sized.inverses, init, store, out]
         if captured:

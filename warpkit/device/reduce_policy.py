@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from ..errors import Refused
 
+MOST = {"loads": 16, "waves": 64, "least_loads": 16, "single_loads": 1 << 20, "single_least": 16}
+
 
 @dataclass(frozen=True)
 class ReducePolicy:
@@ -13,6 +15,7 @@ class ReducePolicy:
     the order of the items counts it is always 4.  waves: blocks of the largest grid, in grids that are resident at
     once.  least_loads: reads for which a thread is worth having, in grids of several blocks.
     single_loads: up to so many reads one block does it all.  single_threads: the most threads of that block.
+    single_least: reads for which a thread is worth having in it.
 
     A grid depends on the policy, the device and the number of items alone, and so do the bits of a result.
     """
@@ -23,13 +26,20 @@ class ReducePolicy:
     least_loads: int = 2
     single_loads: int = 1 << 11
     single_threads: int = 512
+    single_least: int = 1
 
     def __post_init__(self) -> None:
         for name in ("threads", "single_threads"):
             threads = getattr(self, name)
             if threads not in (32, 64, 128, 256, 512, 1024):
                 raise Refused(f"ReducePolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
-        for name, most in (("loads", 16), ("waves", 64), ("least_loads", 16), ("single_loads", 1 << 20)):
+        for name, most in (
+            ("loads", 16),
+            ("waves", 64),
+            ("least_loads", 16),
+            ("single_loads", 1 << 20),
+            ("single_least", 16),
+        ):
             if getattr(self, name) not in range(1, most + 1):
                 raise Refused(f"ReducePolicy: {name} must be 1 to {most}, not {getattr(self, name)!r}.")
 
