@@ -1,6 +1,8 @@
 """Which policy is fastest: what `warpkit/device/reduce_policy.py` is chosen from. No goals.
 
-Large sizes: threads, loads in flight, waves. Small ones: how many loads one block does, and with how many threads.
+Few items, of 1, 4 and 8 bytes: one block or several, how many threads, how many reads each; for every size the best of
+one block, the best of several, and the default, all beside the best of all. Then many items: threads, reads in flight
+and waves. A minute in all: what policies share is compiled once.
 """
 
 import itertools
@@ -16,53 +18,88 @@ from .device_reduce import in_turn, numbers
 from .harness import Row
 from .timing import copy_time, graph_time, queued_time
 
-LARGE = tuple(itertools.product((128, 256, 512), (2, 4, 8), (1, 2, 5)))
-SINGLE = tuple(itertools.product((128, 256, 512, 1024), (2, 4, 8)))
-GRIDS = tuple(itertools.product((128, 256, 512), (1, 2, 4)))
+DTYPES = (np.float32, np.int64, np.float64, np.uint8)
+SIZES = (4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20)
+SINGLE_THREADS, THREADS, LOADS, LEAST = (32, 64, 128, 256, 512, 1024), (128, 256, 512), (4, 8), (1, 2, 4)
+MOST_ALONE = 1 << 13  # reads beyond which one block is not tried
+LARGE = ((np.float32, 28), (np.float32, 24), (np.float64, 28), (np.uint8, 28))
+WAYS = tuple(itertools.product((128, 256, 512), LOADS, (1, 2)))
+REPEATS = 10
 
 
-def best(report, title, measured, copy=None, num_bytes=None):
-    """Add the best few and the default's place."""
-    ranked = sorted(measured.items(), key=lambda pair: pair[1])
-    for name, taken in ranked[:5]:
-        report.rows.append(Row(f"{title}: {name}", taken, copy=copy, num_bytes=num_bytes))
-    default = measured.get("default")
-    if default is not None:
-        report.rows.append(Row(f"{title}: default, beside the best", default, ranked[0][1]))
+def alone(reads):
+    """Return {name: policy} of single blocks for so many reads: threads without one are left out."""
+    found = {}
+    for threads, loads in itertools.product(SINGLE_THREADS, LOADS):
+        if threads <= max(32, reads) and reads <= MOST_ALONE:
+            policy = device.ReducePolicy(loads=loads, single_threads=threads, single_loads=1 << 20)
+            found[f"one block, {threads} threads, {loads} loads"] = policy
+    return found
 
 
-def large(report, dtype, exponent):
-    """Sweep grids over many items."""
-    array, out, items = numbers(exponent, dtype), cuda.device_array(1, np.float64), 1 << exponent
-    measured = {"default": queued_time(in_turn(device.sum, array, items, out), repeats=15)}
-    for threads, loads, waves in LARGE:
-        policy = device.ReducePolicy(threads=threads, loads=loads, waves=waves)
-        work = wk.prepare(device.sum, array, out=out, policy=policy)
-        measured[f"{threads} threads, {loads} loads, {waves} waves"] = queued_time(work, repeats=15)
-    num_bytes = items * array.dtype.itemsize
-    best(report, f"sum {np.dtype(dtype)} 2^{exponent}", measured, copy_time(num_bytes), num_bytes)
+def several(reads):
+    """Return {name: policy} of grids for so many reads, of at least two blocks."""
+    found = {}
+    for threads, least in itertools.product(THREADS, LEAST):
+        if reads > threads * least:
+            policy = device.ReducePolicy(threads=threads, least_loads=least, single_loads=1)
+            found[f"a grid, {threads} threads, {least} loads each"] = policy
+    return found
+
+
+def timed(array, out, policy, right):
+    """Return the time of a sum with such a policy; ValueError when it is wrong."""
+    call = wk.prepare(device.sum, array, out=out, policy=policy)
+    taken = graph_time(call, repeats=REPEATS)
+    found = out.copy_to_host()[0]
+    if found != right:
+        raise ValueError(f"{found} instead of {right}")
+    return taken
 
 
 def small(report, dtype, exponent):
-    """Sweep single blocks and small grids over few items."""
+    """Sweep one size; the rows are the default, the best of one block and of several, beside the best of all."""
     array, out = numbers(exponent, dtype), cuda.device_array(1, np.float64)
-    measured = {"default": graph_time(wk.prepare(device.sum, array, out=out), repeats=10)}
-    for threads, loads in SINGLE:
-        policy = device.ReducePolicy(loads=loads, single_threads=threads, single_loads=1 << 20)
+    right = array.copy_to_host().sum(dtype=np.float64)
+    reads = max(1, array.nbytes // 16)
+    kinds = [{"default": None}, alone(reads), several(reads)]
+    times = [{name: timed(array, out, policy, right) for name, policy in kind.items()} for kind in kinds]
+    best = min(min(measured.values()) for measured in times if measured)
+    for measured in times:
+        if measured:
+            name = min(measured, key=measured.get)
+            report.rows.append(Row(f"{np.dtype(dtype)} 2^{exponent}, {reads} reads: {name}", measured[name], best))
+
+
+def large(report, dtype, exponent):
+    """Sweep grids over many items; the rows are the default and the best three."""
+    array, out, items = numbers(exponent, dtype), cuda.device_array(1, np.float64), 1 << exponent
+    measured = {"default": queued_time(in_turn(device.sum, array, items, out), repeats=REPEATS)}
+    for threads, loads, waves in WAYS:
+        policy = device.ReducePolicy(threads=threads, loads=loads, waves=waves)
         call = wk.prepare(device.sum, array, out=out, policy=policy)
-        measured[f"one block, {threads} threads, {loads} loads"] = graph_time(call, repeats=10)
-    for threads, least in GRIDS:
-        policy = device.ReducePolicy(threads=threads, least_loads=least, single_loads=1)
-        call = wk.prepare(device.sum, array, out=out, policy=policy)
-        measured[f"a grid, {threads} threads, {least} loads each"] = graph_time(call, repeats=10)
-    best(report, f"sum {np.dtype(dtype)} 2^{exponent}", measured)
+        measured[f"{threads} threads, {loads} loads, {waves} waves"] = queued_time(call, repeats=REPEATS)
+    copy, best = copy_time(array.nbytes), min(measured.values())
+    for name in ["default", *sorted(measured, key=measured.get)[:3]]:
+        title = f"{np.dtype(dtype)} 2^{exponent}: {name}"
+        report.rows.append(Row(title, measured[name], best, num_bytes=array.nbytes, copy=copy))
 
 
 def run(report):
-    """Fill the report."""
-    for dtype, exponent in ((np.float32, 28), (np.uint8, 30), (np.float64, 28), (np.float16, 28), (np.float32, 24)):
+    """Fill the report; a size that fails is an error of the report and costs the others nothing."""
+    for dtype in DTYPES:
+        print(f"  {np.dtype(dtype)}", file=sys.stderr, flush=True)
+        for exponent in SIZES:
+            attempt(report, small, dtype, exponent)
+    for dtype, exponent in LARGE:
         print(f"  {np.dtype(dtype)} 2^{exponent}", file=sys.stderr, flush=True)
-        large(report, dtype, exponent)
-    for exponent in (0, 8, 10, 12, 13, 14, 15, 16, 18):
-        print(f"  float32 2^{exponent}", file=sys.stderr, flush=True)
-        small(report, np.float32, exponent)
+        attempt(report, large, dtype, exponent)
+    report.notes.append("peer: the best of all policies that were tried for that size; small: a graph of 100 calls")
+
+
+def attempt(report, measure, dtype, exponent):
+    """Measure one size."""
+    try:
+        measure(report, dtype, exponent)
+    except Exception as error:
+        report.errors.append(f"{np.dtype(dtype)} 2^{exponent}: {type(error).__name__}: {error}")
