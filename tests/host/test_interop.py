@@ -87,7 +87,8 @@ def test_p19_a_tensor_that_no_kernel_takes_is_refused(torch, options, answer):
 @everywhere
 @pytest.mark.parametrize("bit", ["conj", "neg"])
 def test_a_lazily_conjugated_tensor_is_never_misread(torch, bit):
-    for array in (np.zeros(3, np.complex64), np.zeros(6, np.float32)[::2], np.zeros(1, np.float32)):
+    real = [np.zeros(6, np.float32)[::2], np.zeros(1, np.float32)] if bit == "neg" else []  # no conjugate view is real
+    for array in (np.zeros(3, np.complex64), *real):
         as_argument(torch.Tensor(array), "x")
         assert "resolve_conj()" in refusal(torch.Tensor(array, **{bit: True}))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays_frameworks import cupy_reader, read_jax, read_numba, torch_reader
+from .arrays_frameworks import NUMBA, Quick, Readers, cupy_readers, read_jax, torch_readers
 from .arrays_interface import read_by_dlpack, read_by_interface
 from .arrays_layout import Argument, Framework, Layout, Name, device_argument, refuse, shown
 from .arrays_values import SCALARS, read_number, read_record, read_tuple, refuse_host, refuse_other
@@ -64,6 +64,7 @@ def _read_any(value: Any, name: Name) -> Argument:
     refuse_other(value, name)
 
 
+QUICK: dict[type, tuple[Callable[[Any], Quick], Framework | None]] = {}  # of types that can be read quickly
 READERS: dict[type, Reader] = {
     **SCALARS,
     tuple: _read_tuple,
@@ -78,11 +79,11 @@ def _meet(value: Any) -> Reader:
     for base in kind.__mro__:
         package = base.__module__.partition(".")[0]
         if package == "numba" and hasattr(base, "__cuda_ndarray__"):
-            return READERS.setdefault(kind, read_numba)
+            return _remember(kind, NUMBA)
         if package == "torch" and base.__name__ == "Tensor":
-            return READERS.setdefault(kind, torch_reader(sys.modules["torch"]))
+            return _remember(kind, torch_readers(sys.modules["torch"]))
         if package == "cupy" and base.__name__ == "ndarray":
-            return READERS.setdefault(kind, cupy_reader(sys.modules["cupy"]))
+            return _remember(kind, cupy_readers(sys.modules["cupy"]))
         if package in ("jax", "jaxlib") and hasattr(base, "__dlpack__"):
             return READERS.setdefault(kind, read_jax)
     if isinstance(value, np.ndarray):
@@ -99,4 +100,19 @@ def _meet(value: Any) -> Reader:
     return _read_any
 
 
-__all__ = ["READERS", "Argument", "Framework", "Layout", "as_argument", "as_output", "device_argument", "shown"]
+def _remember(kind: type, readers: Readers) -> Reader:
+    QUICK[kind] = readers.quick, readers.framework
+    return READERS.setdefault(kind, readers.read)
+
+
+__all__ = [
+    "QUICK",
+    "READERS",
+    "Argument",
+    "Framework",
+    "Layout",
+    "as_argument",
+    "as_output",
+    "device_argument",
+    "shown",
+]

@@ -8,7 +8,7 @@ after the cheap ones found something amiss.
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -27,13 +27,25 @@ from .arrays_layout import (
 )
 
 Reader = Callable[[Any, Name], Argument]
+Quick = tuple[Layout, int, int] | None  # layout, address, device; None: there is more to ask, or to refuse
 _new = tuple.__new__  # half the time of calling the class of a named tuple
+
+
+class Readers(NamedTuple):
+    """How a type of arrays is read: into an argument, or quickly, for the little that a repeated launch needs.
+
+    framework: of what is read quickly; None where neither order nor memory needs a thought.
+    """
+
+    read: Reader
+    quick: Callable[[Any], Quick]
+    framework: Framework | None
 
 
 def read_numba(array: Any, name: Name) -> Argument:
     """Read a numba device array; it carries what was read, as long as its stream is the same."""
     try:
-        found, stream = array._warpkit_argument
+        found, stream, _ = array._warpkit_argument
         if stream is array.stream:
             return found
     except AttributeError:
@@ -46,8 +58,24 @@ def read_numba(array: Any, name: Name) -> Argument:
     stream = 0 if stream == LEGACY else stream
     found = Argument(layout.spec, payload, pointer, layout, device, stream, framework, memory)
     if memory is not array and payload is not array:  # else the array would hold itself
-        array._warpkit_argument = found, array.stream
+        quick = (layout, pointer, device) if framework is None and stream is None else None
+        array._warpkit_argument = found, array.stream, quick
     return found
+
+
+def quick_numba(array: Any) -> Quick:
+    """Read a numba device array that was read before."""
+    try:
+        _, stream, quick = array._warpkit_argument
+        return quick if stream is array.stream else None
+    except AttributeError:
+        return None
+
+
+NUMBA = Readers(read_numba, quick_numba, None)
+
+
+NEGATED, CONJUGATED = 1, 2  # what torch may have left to be done to the elements
 
 
 class Torch(Framework):
@@ -64,29 +92,45 @@ class Torch(Framework):
 
 
 @functools.cache
-def torch_reader(torch: ModuleType) -> Reader:
-    """Return the reader of torch tensors."""
+def torch_readers(torch: ModuleType) -> Readers:
+    """Return the readers of torch tensors."""
     framework = Torch(torch)
-    table: dict[Any, tuple[Any, ...]] = {}
+    table: dict[Any, tuple[Layout, int]] = {}
 
-    def read(tensor: Any, name: Name) -> Argument:
+    def quick(tensor: Any) -> Quick:
         try:
             if tensor.is_contiguous():
                 key: Any = (tensor.dtype, tensor.shape)
             else:
                 key = (tensor.dtype, tensor.shape, tensor.stride())
             pointer, device = tensor.data_ptr(), tensor.get_device()
-        except RuntimeError as error:
-            _refuse_layout(tensor, name, error)
-        found = table.get(key)
-        if found is None:
-            found = remember(table, key, _torch_layout(tensor, key, name))
-        spec, pack, misaligned, lazy, layout = found
-        if lazy or device < 0 or not pointer or pointer & misaligned or tensor.requires_grad:
-            _check_tensor(tensor, layout, name)
-        return _new(Argument, (spec, pack(pointer, tensor), pointer, layout, device, None, framework, tensor))
+            layout, lazy = table[key]
+        except (KeyError, RuntimeError):
+            return None
+        if device < 0 or not pointer or pointer & layout.misaligned or tensor.requires_grad:
+            return None
+        if lazy and (tensor.is_neg() or (lazy == CONJUGATED and tensor.is_conj())):
+            return None
+        return layout, pointer, device
 
-    return read
+    def read(tensor: Any, name: Name) -> Argument:
+        found = quick(tensor)
+        if found is None:
+            try:
+                key: Any = (tensor.dtype, tensor.shape)
+                if not tensor.is_contiguous():
+                    key = (*key, tensor.stride())
+                pointer, device = tensor.data_ptr(), tensor.get_device()
+            except RuntimeError as error:
+                _refuse_layout(tensor, name, error)
+            layout, _ = table.get(key) or remember(table, key, _torch_layout(tensor, key, name))
+            _check_tensor(tensor, layout, name)
+        else:
+            layout, pointer, device = found
+        payload = layout.pack(pointer, tensor)
+        return _new(Argument, (layout.spec, payload, pointer, layout, device, None, framework, tensor))
+
+    return Readers(read, quick, framework)
 
 
 def _refuse_layout(tensor: Any, name: Name, error: RuntimeError) -> NoReturn:
@@ -96,10 +140,10 @@ def _refuse_layout(tensor: Any, name: Name, error: RuntimeError) -> NoReturn:
     refuse(name, f"is a {type(tensor).__name__} that shows no memory: {str(error).partition(chr(10))[0].rstrip('.')}.")
 
 
-def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Any, ...]:
-    """Return what is read of the layout for (dtype, shape[, strides]), with whether there is more to ask every time.
+def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Layout, int]:
+    """Return the layout for (dtype, shape[, strides]), and what may be left to be done, to be asked for every time.
 
-    There is where signs may be left to be negated: in a complex tensor, and in a view of every other component of one.
+    Signs may: in a complex tensor, and in a view of every other component of one.
     """
     kind = str(key[0]).rpartition(".")[2]
     try:
@@ -112,8 +156,9 @@ def _torch_layout(tensor: Any, key: Any, name: Name) -> tuple[Any, ...]:
         )
     strides = tuple(step * dtype.itemsize for step in key[2]) if len(key) == 3 else None
     layout = layout_of(dtype, tuple(key[1]), strides, False, name)
-    lazy = dtype.kind == "c" or strides is not None or layout.size < 2
-    return layout.spec, layout.pack, layout.misaligned, lazy, layout
+    if dtype.kind == "c":
+        return layout, CONJUGATED
+    return layout, NEGATED if strides is not None or layout.size < 2 else 0
 
 
 def _check_tensor(tensor: Any, layout: Layout, name: Name) -> None:
@@ -142,27 +187,36 @@ class CuPy(Framework):
 
 
 @functools.cache
-def cupy_reader(cupy: ModuleType) -> Reader:
-    """Return the reader of CuPy arrays."""
+def cupy_readers(cupy: ModuleType) -> Readers:
+    """Return the readers of CuPy arrays."""
     framework = CuPy(cupy)
     table: dict[Any, Layout] = {}
 
-    def read(array: Any, name: Name) -> Argument:
+    def quick(array: Any) -> Quick:
         memory = array.data
-        pointer = memory.ptr
         if array._c_contiguous:
             key: Any = (array.dtype, array.shape)
         else:
             key = array.dtype, array.shape, array.strides
-        layout = table.get(key)
-        if layout is None:
-            layout = remember(table, key, layout_of(array.dtype, array.shape, array.strides, False, name))
-        if pointer & layout.misaligned or not pointer:
-            check_address(pointer, layout, name)
-        payload = layout.pack(pointer, array)
-        return _new(Argument, (layout.spec, payload, pointer, layout, memory.device_id, None, framework, array))
+        layout, pointer = table.get(key), memory.ptr
+        if layout is None or pointer & layout.misaligned or not pointer:
+            return None
+        return layout, pointer, memory.device_id
 
-    return read
+    def read(array: Any, name: Name) -> Argument:
+        found = quick(array)
+        if found is None:
+            memory, strides = array.data, array.strides
+            key: Any = (array.dtype, array.shape) if array._c_contiguous else (array.dtype, array.shape, strides)
+            layout = table.get(key) or remember(table, key, layout_of(array.dtype, array.shape, strides, False, name))
+            pointer, device = memory.ptr, memory.device_id
+            check_address(pointer, layout, name)
+        else:
+            layout, pointer, device = found
+        payload = layout.pack(pointer, array)
+        return _new(Argument, (layout.spec, payload, pointer, layout, device, None, framework, array))
+
+    return Readers(read, quick, framework)
 
 
 def read_jax(array: Any, name: Name) -> Argument:

@@ -14,6 +14,7 @@ from ..simt.specs import Spec
 from ..simt.steps import KernelStep, Step
 from .arrays import Argument, as_argument
 from .identity import Identity
+from .launch_again import launched_again, remember_launch
 from .program import Program
 from .streams import as_stream, enter, keep
 
@@ -35,25 +36,30 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     reads has changed. Captured arrays are read at every launch, not frozen; NumPy ones are uploaded each time.
     Errors: Refused or ValueError for what cannot be an argument, a grid or a block; nothing is launched then.
     """
-    whole, size, shared = extent("grid", grid), extent("block", block), dynamic_bytes(shared)
-    arguments, specs, payloads = [], [], []
-    for index, arg in enumerate(args):  # one loop: this is what a launch costs
-        argument = as_argument(arg, index)
-        arguments.append(argument)
-        specs.append(argument.spec)
-        payloads.append(argument.payload)
-    program = program_of(kernel)
+    whole = (grid, 1, 1) if type(grid) is int and grid > 0 else extent("grid", grid)
+    size = (block, 1, 1) if type(block) is int and block > 0 else extent("block", block)
+    if type(shared) is not int or shared < 0:
+        shared = dynamic_bytes(shared)
+    try:
+        program = kernel._warpkit_program
+    except AttributeError:
+        program = program_of(kernel)
+    if program is not None and launched_again(program, whole, size, shared, stream, args):
+        return
+    arguments = arguments_of(args)
     if program is None:
         handle, _ = enter(stream, arguments)
         if 0 not in whole:
             machine.launch_by_numba(kernel, whole, size, shared, handle, args)
         return
-    compiled, known = program.compiled(tuple(specs))
+    compiled, known = program.compiled(tuple([argument.spec for argument in arguments]))
+    payloads = [argument.payload for argument in arguments]
     if compiled.captured:
         handle, captured, visitors = enter_with(stream, arguments, known.arrays, compiled.captured)
         payloads += [argument.payload for argument in captured]
     else:
         handle, visitors = enter(stream, arguments)
+        remember_launch(program, compiled, args, arguments)
     if 0 in whole:
         return
     compiled.kernel.launch(whole, size, shared, handle, payloads)

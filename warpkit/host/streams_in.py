@@ -42,12 +42,27 @@ def enter(stream: Any, arguments: Sequence[Argument] = ()) -> tuple[int, Sequenc
 
     Errors: as `as_stream`; also for an array on another device than the current one.
     """
-    for argument in arguments:
-        if argument.framework is not None:
-            break
-    else:  # nothing but numba's own arrays and numbers, as in most calls
-        if machine.device_count() == 1:
-            return (0 if stream is None else handle_of(stream)), ()
+    home, place = None, -1
+    for _, _, _, _, where, bound, framework, _ in arguments:  # one loop: this is a part of what every call costs
+        if framework is None or (framework is home and where == place and bound is None):
+            continue
+        if home is not None or bound is not None or framework is PARTS:
+            return _enter_any(stream, arguments)
+        home, place = framework, where
+    if place > 0 or machine.device_count() != 1:
+        return _enter_any(stream, arguments)
+    if home is None:  # nothing but numba's own arrays and numbers
+        return (0 if stream is None else handle_of(stream)), ()
+    current = home.current_stream(place)  # of the one framework, as in most calls
+    if current is not None:
+        current = 0 if current == LEGACY else current
+        if stream is None or handle_of(stream) == current:
+            return current, ()
+    return _enter_any(stream, arguments)
+
+
+def _enter_any(stream: Any, arguments: Sequence[Argument]) -> tuple[int, Sequence[Argument]]:
+    """Do `enter` for arrays of several frameworks or devices, with streams of their own, or for another stream."""
     handle = current_stream(arguments) if stream is None else handle_of(stream)
     device = machine.current_device()
     visitors: list[Argument] = []

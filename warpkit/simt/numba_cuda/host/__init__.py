@@ -43,3 +43,4 @@ from .streams import (
     stream_synchronize,
     synchronize,
 )
+from .templates import template

@@ -68,9 +68,9 @@ class Kernel:
         if self.plain:
             result = _launch(self.function, *grid, *block, shared, stream, frame.address, 0)
         else:
-            result = self._launch_extended(grid, block, shared, stream, frame.address)
+            result = self.launch_extended(grid, block, shared, stream, frame.address)
         if result[0]:
-            self._again(result, grid, block, shared, stream, frame)
+            self.again(result, grid, block, shared, stream, frame)
         self._frames.append(frame)
 
     def bind(
@@ -84,7 +84,7 @@ class Kernel:
             self.grant(shared)
         if not self.plain:
             return lambda stream: self._checked(
-                self._launch_extended(grid, block, shared, stream, frame.address), grid, block, shared, stream, frame
+                self.launch_extended(grid, block, shared, stream, frame.address), grid, block, shared, stream, frame
             )
         function, address = self.function, frame.address
         columns, rows, layers = grid
@@ -93,11 +93,11 @@ class Kernel:
         def bound(stream: int) -> None:
             result = _launch(function, columns, rows, layers, x, y, z, shared, stream, address, 0)
             if result[0]:
-                self._again(result, grid, block, shared, stream, frame)
+                self.again(result, grid, block, shared, stream, frame)
 
         return bound
 
-    def _launch_extended(self, grid: Any, block: Any, shared: int, stream: int, address: int) -> Any:
+    def launch_extended(self, grid: Any, block: Any, shared: int, stream: int, address: int) -> Any:
         """Launch with attributes: a cluster, or all blocks resident."""
         config = driver.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = grid
@@ -119,13 +119,13 @@ class Kernel:
 
     def _checked(self, result: Any, *launch: Any) -> None:
         if result[0]:
-            self._again(result, *launch)
+            self.again(result, *launch)
 
-    def _again(self, result: Any, grid: Any, block: Any, shared: int, stream: int, frame: Frame) -> None:
+    def again(self, result: Any, grid: Any, block: Any, shared: int, stream: int, frame: Any) -> None:
         """A launch failed: a thread without a context gets one and a second try, everything else is said."""
         if int(result[0]) == INVALID_CONTEXT:
             ensure_context()
-            result = self._launch_extended(grid, block, shared, stream, frame.address)
+            result = self.launch_extended(grid, block, shared, stream, frame.address)
         if result[0]:
             raise self._refusal(int(result[0]), grid, block, shared)
 

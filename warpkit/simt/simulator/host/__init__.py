@@ -13,6 +13,7 @@ from .kernels import (
     record_payload,
     scalar_payload,
     shared_key,
+    template,
     toolchain,
     tuple_payload,
 )

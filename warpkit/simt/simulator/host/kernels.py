@@ -9,7 +9,7 @@ from numba import cuda
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
 from ...constants import library_name
-from ...specs import Image, Options, ScalarSpec, Spec
+from ...specs import ArraySpec, Image, Options, ScalarSpec, Spec
 from .memory import DEVICE, memory_at
 from .streams import _known
 
@@ -69,6 +69,27 @@ def load(image: Image) -> Kernel:
     kernel = cuda.jit(debug=image.options.debug)(image.code)
     kernel.warpkit_launches = True  # and what it captures is what it would be on a GPU
     return Kernel(kernel)
+
+
+def template(
+    kernel: Kernel, specs: Sequence[Spec], packs: Sequence[Callable[[int, Any], Any]]
+) -> Callable[[Triple, Triple, int, int, Sequence[Any], Sequence[Any]], bool]:
+    """Return a launch of `kernel` with other addresses, numbers and owners, which says whether it has launched."""
+
+    def launch(
+        grid: Triple, block: Triple, shared: int, stream: int, values: Sequence[Any], owners: Sequence[Any]
+    ) -> bool:
+        try:
+            payloads = [
+                pack(value, owner) if isinstance(spec, ArraySpec) else scalar_payload(spec, value)  # type: ignore[arg-type]
+                for spec, pack, value, owner in zip(specs, packs, values, owners)
+            ]
+        except OverflowError:
+            return False
+        kernel.launch(grid, block, shared, stream, payloads)
+        return True
+
+    return launch
 
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:
