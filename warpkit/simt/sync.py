@@ -39,7 +39,11 @@ def fence_block():
 
 @operation
 def fence_device():
-    """Order this thread's memory accesses before it and after it, as seen by the device."""
+    """Order this thread's memory accesses before it and after it, as seen by the device.
+
+    Acquire and release: who sees what it writes afterwards sees what it wrote before. A read may still pass a write to
+    another place before it.
+    """
     simulator.fence("device")
 
 
