@@ -7,7 +7,7 @@ import numpy as np
 from ..host.arrays_layout import Argument, Layout
 from .reduce_plan import lined_up
 
-MOST_WORK = 10_000  # steps in looking for a common byte of two strided arrays
+MOST_WORK: Any = 10_000  # steps in looking for a common byte of two strided arrays
 
 
 def extent_of(layout: Layout) -> tuple[int, int]:

@@ -21,12 +21,14 @@ from ..simt.sync import barrier
 from ..simt.types import as_int64, hold
 from .scan_tile import (
     downsweeping,
+    fetching,
     own_count,
     seed_of,
     storing,
     upsweeping,
 )
 from .tiles import (
+    TAKE,
     TileShape,
     backward,
     count_given,
@@ -73,6 +75,11 @@ class Scan:
     vectors: bool
     on_device: bool
     axes: int = 1
+
+    @property
+    def vectors_in(self) -> bool:
+        """Whether the source is contiguous and its items fill 16 bytes."""
+        return self.copied and not self.item.names and 16 % self.item.itemsize == 0
 
     @property
     def in_place(self) -> bool:
@@ -182,7 +189,7 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
     whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number, start = number_of(scan), starting(scan, shape, 0)
+    number, fetch = number_of(scan), fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
     upsweep = upsweeping(shape, scan.total, place, op)
     downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
     store = storing(scan.vectors, scan.result, shape.threads)
@@ -193,7 +200,6 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
         num_items = number(count, source)
         num_tiles = tiles_of(num_items, tile_items)
         tiles = shared_array(1, np.int32)
-        pipe = block_copy_pipeline(1)
         tile = int32(0 if block_index() == 0 and num_tiles == 1 else -1)
         if num_tiles > 1:
             if thread_index() == 0:
@@ -202,11 +208,12 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
             tile = tiles[0]
         if tile >= 0:
             in_memory = arranged(tile, num_tiles)
-            start(pipe, int32(0), source, source, in_memory, num_items)
-            block_copy_wait(pipe, 0)
+            base = as_int64(in_memory) * tile_items
             valid = valid_of(num_items, in_memory, tile_items)
             held = own_count(valid, items)
             slot = dynamic_shared(tile_items, item_type, 0)
+            fetch(slot, source, base, valid)
+            barrier()
             results = dynamic_shared(tile_items, result_type, result_at)
             own, total = upsweep(slot, held, valid, like)
             before = like
@@ -216,6 +223,6 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
             seed, seeded = seed_of(before, own, op, starts or tile > 0)
             downsweep(slot, results, held, valid, seed, seeded)
             barrier()
-            store(results, target, as_int64(in_memory) * tile_items, valid)
+            store(results, target, base, valid)
 
     return scan_in_tiles

@@ -163,6 +163,47 @@ def downsweeping(
     return downsweep
 
 
+def fetching(shape: TileShape, dtype: np.dtype[Any], vectors: bool, take: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function (slot, source, base, valid) that reads `source[base:]` into a slot, for the block at once.
+
+    vectors: the source is contiguous and 16 bytes hold whole items: a thread has all its reads of so much in flight
+    where they are aligned.  take: (source, i) -> an item.
+    """
+    threads = shape.threads
+
+    def fetch_each(slot, source, base, begin, valid):
+        i = int32(begin + thread_index())
+        while i < valid:
+            slot[as_index(i)] = hold(take(source, base + i))
+            i = int32(i + threads)
+
+    def fetch_elements(slot, source, base, valid):
+        fetch_each(slot, source, base, int32(0), valid)
+
+    if not vectors:
+        return fetch_elements
+    length = 16 // dtype.itemsize
+    stride = threads * length
+    reads = -(-shape.tile_items // stride)
+    held = reads * length
+
+    def fetch_vectors(slot, source, base, valid):
+        pieces = local_array(held, dtype)
+        done = int32(0)
+        if is_aligned(source, base, 16):
+            done = int32(valid & -length)
+        if done > 0:
+            i = int32(thread_index() * length)
+            for k in range(reads):  # where nothing is left, the last one again: no read waits for a condition
+                load_vector(pieces, k * length, source, base + min(i + k * stride, done - length), 16)
+            for k in range(reads):
+                if i + k * stride < done:
+                    store_vector(pieces, k * length, slot, i + k * stride, 16)
+        fetch_each(slot, source, base, done, valid)
+
+    return fetch_vectors
+
+
 @device_function()
 def store_each(slot, target, base, begin, valid):
     """Copy the items from `begin` up to `valid` of a slot to `target[base:]`, one a thread."""

@@ -1,0 +1,141 @@
+"""Scans where only a GPU says anything: graphs, several threads at once, other frameworks, launches without a reset."""
+
+import importlib
+import threading
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import warpkit as wk
+from tests.warp import operators
+from warpkit import device
+from warpkit.host import scratch
+from warpkit.simt import machine
+
+from .scans import RINGS, rubbish, same
+from .test_reduce_gpu import Capture
+
+pytestmark = pytest.mark.gpu
+N = 300_000
+LARGE = (1 << 21) + 5
+
+
+@pytest.mark.parametrize("n", [1000, N, LARGE], ids=["one tile", "tiles", "ring"])
+def test_a_graph_replayed_100_times(n):
+    """Kernel and scratch may be made in the middle of the capture; the states need no reset between replays."""
+    x, out, stream = cuda.to_device(np.ones(n, np.int64)), rubbish(n, np.int64), wk.Stream()
+    with Capture(stream) as replay:
+        device.cumsum(x, out=out, stream=stream)
+        device.inclusive_scan(out, wk.maximum, out=out, reverse=True, stream=stream)
+        device.exclusive_scan(out, wk.add, out=out, init=1, stream=stream)
+    for value in range(100):
+        x.copy_to_device(np.full(n, value))
+        cuda.synchronize()
+        replay()
+        assert out[n - 1 :].copy_to_host()[0] == 1 + value * n * (n - 1)
+        if value % 25 == 0:
+            same(out.copy_to_host(), 1 + value * n * np.arange(n))
+            device.cumsum(x, out=out, stream=stream)  # ordinary work on the same stream in between
+
+
+def test_a_function_never_seen_before_is_compiled_under_capture():
+    modulus = int(np.random.default_rng().integers(10**6, 10**7))
+    x, out, stream = cuda.to_device(np.arange(N)), rubbish(N, np.int64), wk.Stream()
+    with Capture(stream) as replay:
+        device.inclusive_scan(x, lambda a, b: (a + b) % modulus, out=out, stream=stream)
+    replay()
+    same(out.copy_to_host(), np.cumsum(np.arange(N)) % modulus)
+    scratch.forget_captures()
+
+
+def test_a_result_made_under_capture():
+    x, stream = cuda.to_device(np.ones(N, np.int64)), wk.Stream()
+    call = wk.prepare(device.cumsum, x, stream=stream)
+    with Capture(stream) as replay:
+        call(stream)
+    replay()
+    same(call.result.copy_to_host(), np.arange(1, N + 1))
+
+
+def test_many_launches_of_all_sizes_on_the_same_states():
+    rng = np.random.default_rng(5)
+    host = rng.integers(-100, 100, 1 << 24, dtype=np.int32)
+    x, out, wanted = cuda.to_device(host), rubbish(1 << 24, np.int32), np.cumsum(host, dtype=np.int32)
+    for turn in range(400):
+        n = int(rng.integers(1, 1 << 24 if turn % 3 else 1 << 18))
+        device.inclusive_scan(x, wk.add, dtype=np.int32, num_items=n, out=out)
+        got = out[:n].copy_to_host() if turn % 40 == 0 else out[n - 1 : n].copy_to_host()
+        assert (got == wanted[n - len(got) : n]).all(), n
+
+
+def test_eight_threads_on_the_same_stream_and_on_their_own():
+    x, right, wrong = cuda.to_device(np.arange(N)), np.cumsum(np.arange(N)), []
+
+    def work(stream):
+        out = rubbish(N, np.int64)
+        for turn in range(60):
+            device.cumsum(x, out=out, stream=stream, policy=RINGS if turn % 2 else None)
+            machine.stream_synchronize(0 if stream is None else int(getattr(stream, "handle", stream)))
+            if out[N - 1 :].copy_to_host()[0] != right[-1]:
+                wrong.append(stream)
+        if (out.copy_to_host() != right).any():
+            wrong.append(stream)
+
+    shared = wk.Stream()
+    streams = [shared, shared, shared, 2, 2, None, wk.Stream(), wk.Stream()]
+    threads = [threading.Thread(target=work, args=(stream,)) for stream in streams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_arrays_of_other_frameworks(name):
+    try:
+        library = importlib.import_module(name)
+    except ImportError:
+        return  # the tests of arrays say which frameworks are missing
+    values = np.random.default_rng(2).integers(-9, 9, (300, 700)).astype(np.float32)
+    x = library.tensor(values, device="cuda") if name == "torch" else library.asarray(values)
+    out = library.zeros(x.shape, device="cuda") if name == "torch" else library.zeros(x.shape, np.float32)
+    for view, twin in ((x, values), (x[5:, 3:], values[5:, 3:]), (x.T, values.T)):
+        same(device.cumsum(view).copy_to_host(), np.cumsum(twin))
+    assert device.cumsum(x, out=out) is out
+    found = out.cpu().numpy() if name == "torch" else out.get()
+    same(found, np.cumsum(values).reshape(values.shape))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex128])
+def test_marks_at_every_edge_of_a_ring_of_tiles(dtype):
+    n = 3 * 132 * 512 * 31 + 77
+    for step in (511, 512 * 31, 512 * 15, 512 * 7 - 1):
+        x = np.zeros(n, dtype)
+        x[::step] = np.arange(1, len(x[::step]) + 1) % 100 + 1
+        right = np.repeat(x[::step], step)[:n]
+        there = cuda.to_device(x)
+        for policy in (None, RINGS):
+            got = device.inclusive_scan(there, operators.last_nonzero, policy=policy).copy_to_host()
+            assert (got == right).all()
+
+
+def test_a_large_record_and_a_large_tuple():
+    """Values of more than one access, and tiles that have to be made smaller for shared memory."""
+    dtype = np.dtype([(f"f{k}", np.float64) for k in range(12)])
+
+    def keep(a, b):
+        return (
+            a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], b[4], b[5], a[6], a[7], a[8] + b[8], b[9], a[10], b[11],
+        )  # fmt: skip
+
+    x = np.zeros(100_000, dtype)
+    for k in range(12):
+        x[f"f{k}"] = np.arange(100_000) % (k + 2)
+    found = device.inclusive_scan(cuda.to_device(x), keep, policy=device.ScanPolicy(ring_from=50_000)).copy_to_host()
+    for k in (0, 1, 2, 3, 8):
+        same(found[f"f{k}"], np.cumsum(x[f"f{k}"]))
+    for k in (4, 5, 9, 11):
+        same(found[f"f{k}"], x[f"f{k}"].copy())
+    assert (found["f6"] == 0).all()
