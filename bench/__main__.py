@@ -1,15 +1,14 @@
-"""`python -m bench [SUITE …] [--json FILE]`: run suites, print their tables, keep their records."""
+"""Measure warpkit on this machine, suite by suite, beside what it is compared with: CUB, cuda.compute, CuPy, torch.
+
+Every time is a median, and both sides of a ratio are measured in the same run. Without a GPU the suites that can run do
+so in the simulator, at small sizes: their results are compared as on a GPU, and their times mean nothing.
+"""
 
 import argparse
-import importlib
-import json
-import os
-import subprocess
 import sys
-import tempfile
-import time
 
-from . import harness
+from . import compare, harness, machine, running
+from .mode import MODE
 
 BLOCK = {
     "block-cycles": "block_cycles",
@@ -17,9 +16,11 @@ BLOCK = {
     "lookback": "block_lookback",
     "queue": "block_queue",
 }
+ARRAYS = {"arrays": "arrays"}
 HOST = {"launch": "launch", "pipeline": "pipeline", "first-call": "first_call", "parallel_for": "parallel_for"}
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
 MAPS = {"histogram": "device_histogram", "maps": "device_maps"}
+SELECT = {"select": "device_select"}
 TUNING = {
     "reduce-policies": "device_reduce_policies",
     "histogram-policies": "device_histogram_policies",
@@ -27,15 +28,15 @@ TUNING = {
 }
 """Suites that policies are chosen from, only run by name."""
 SUITES = {
-    "warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK, **REDUCE,
-    **MAPS, **TUNING,
+    **ARRAYS, "warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK,
+    **REDUCE, **MAPS, **SELECT, **TUNING,
 }  # fmt: skip
 GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
-GPU_SUITES = {"warp", "claims", *BLOCK, *HOST, *REDUCE, *MAPS, *TUNING}
-APART = {*BLOCK, *REDUCE, *MAPS, *TUNING, "parallel_for"}
-"""Suites with a process of their own: a kernel that faults or hangs costs the others nothing."""
+GPU_SUITES = {"warp", "claims", *ARRAYS, *BLOCK, *HOST, *REDUCE, *MAPS, *SELECT, *TUNING}
+SIMULATED = {"arrays", "claims", "block-copy", "lookback", "simulator", "import"}
+"""Suites that need no GPU: those of the processor, and those that also run in the simulator, at small sizes."""
 PATIENCE = 150
-"""Seconds after which such a process is given up."""
+"""Seconds after which a suite's process is given up."""
 LONGER = {
     "histogram": 450,
     "histogram-policies": 300,
@@ -44,90 +45,122 @@ LONGER = {
     "reduce-device": 450,
     "reduce-policies": 550,
     "parallel_for": 400,
+    "select": 300,
 }
 """The same for suites that build large peers, or measure much."""
 
 
 def _gpu_missing():
     """Return one sentence when no GPU can be used, else None."""
-    from numba import config
-
-    if config.ENABLE_CUDASIM:
+    if _is_simulator():
         return "needs a GPU, but NUMBA_ENABLE_CUDASIM has replaced it by the simulator."
     from numba import cuda
 
     return None if cuda.is_available() else "needs an NVIDIA GPU with its driver, and none was found here."
 
 
-def _run_apart(name):
-    patience = LONGER.get(name, PATIENCE)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "report.json")
-        command = [sys.executable, "-m", __package__, name, "--here", "--json", path]
-        try:
-            status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, timeout=patience).returncode
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"given up after {patience} s") from None
-        if not os.path.exists(path):
-            raise RuntimeError(f"its process ended with status {status} and left no record")
-        with open(path, encoding="utf-8") as record:
-            return harness.Report.from_record(name, json.load(record)["suites"][name])
+def _is_simulator():
+    from numba import config
+
+    return bool(config.ENABLE_CUDASIM)
 
 
-def _run(name, here):
-    missing = _gpu_missing() if name in GPU_SUITES else None
+def _refuse(name):
+    """Raise Unavailable where a suite cannot run here."""
+    if MODE.simulated and name not in SIMULATED:
+        raise harness.Unavailable(f"suite {name!r} has no form for the simulator.")
+    missing = _gpu_missing() if name in GPU_SUITES and not MODE.simulated else None
     if missing:
         raise harness.Unavailable(f"suite {name!r} {missing}")
-    if name in APART and not here:
-        return _run_apart(name)
-    report = harness.Report(name)
-    begin = time.perf_counter()
-    importlib.import_module(f".{SUITES[name]}", __package__).run(report)
-    report.notes.append(f"took {time.perf_counter() - begin:.0f} s")
-    return report
 
 
-def main(arguments=None):
-    """Return 0 when every asked suite ran without an error, whatever its goals; else 1."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+def _report(name, here, begin):
+    """Return the report of a suite, or one that says why there is none."""
+    _refuse(name)
+    try:
+        if here:
+            return running.here(name, SUITES[name], name in GPU_SUITES)
+        return running.apart(name, LONGER.get(name, PATIENCE), *begin(name))
+    except harness.Unavailable:
+        raise
+    except Exception as error:  # the other suites still run, and the record says why this one did not
+        return harness.Report(name, errors=[f"{type(error).__name__}: {error}"])
+
+
+def _parser(program):
+    parser = argparse.ArgumentParser(
+        prog=program, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = ", ".join([*SUITES, *GROUPS])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {names}; all by default")
-    parser.add_argument("--json", metavar="FILE", help="one file for all suites, instead of bench/results/")
+    parser.add_argument("--quick", action="store_true", help="about ten seconds a suite: fewer cases, fewer repeats")
+    parser.add_argument("--json", metavar="FILE", help="write what was measured to one file")
+    parser.add_argument("--plot", metavar="DIR", help="draw it: bandwidth against size, ratios, host costs")
+    parser.add_argument("--compare", nargs=2, metavar=("A", "B"), help="compare two such files and measure nothing")
+    kept = "a file and a table for each suite in bench/results; python -m bench does so where nothing else is asked"
+    parser.add_argument("--keep", action="store_true", help=kept)
     parser.add_argument("--here", action="store_true", help="run everything in this process")
+    parser.add_argument("--simulated", action="store_true", help="in the simulator, also where there is a GPU")
+    return parser
+
+
+def main(arguments=None, program="python -m bench"):
+    """Return 0 when every asked suite ran without an error, whatever its goals; else 1."""
+    parser = _parser(program)
     options = parser.parse_args(arguments)
+    if options.compare:
+        return compare.main(*options.compare)
     asked = [part for name in options.suites for part in GROUPS.get(name, (name,))]
     unknown = [name for name in asked if name not in SUITES]
     if unknown:
-        parser.error(f"there is no suite {unknown[0]!r}; there are {names}")
-    known, reports, failed = harness.environment(), [], False
-    print(harness.headline(known), flush=True)
-    for name in asked or [name for name in SUITES if name not in TUNING]:
-        print(f"{name} …", file=sys.stderr, flush=True)
-        try:
-            report = _run(name, options.here)
-        except harness.Unavailable as sentence:
-            print(sentence)
-            failed |= bool(asked)  # a suite that was not asked for by name may be left out
-            continue
-        except Exception as error:  # the other suites still run, and the record says why this one did not
-            report = harness.Report(name, errors=[f"{type(error).__name__}: {error}"])
-        reports.append(report)
-        failed |= bool(report.errors)
-        print(report.text(), flush=True)
-    known["gpu_after"] = harness.gpu_state()
-    _keep(known, reports, options.json)
+        parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join([*SUITES, *GROUPS])}")
+    if options.plot:
+        _need_matplotlib(parser)
+    MODE.quick = options.quick
+    MODE.simulated = options.simulated or (_gpu_missing() is not None and set(asked) <= SIMULATED)
+    if MODE.simulated and options.here and not _is_simulator():
+        parser.error("--here in the simulator needs NUMBA_ENABLE_CUDASIM=1")
+    known, reports, failed = machine.environment(), [], False
+    print(machine.headline(known), flush=True)
+    names = asked or [name for name in SUITES if name not in TUNING and (not MODE.simulated or name in SIMULATED)]
+    with running.bar(len(names)) as begin:
+        for name in names:
+            try:
+                report = _report(name, options.here, begin)
+            except harness.Unavailable as sentence:
+                print(sentence)
+                failed |= bool(asked)  # a suite that was not asked for by name may be left out
+                continue
+            reports.append(report)
+            failed |= bool(report.errors)
+            print(report.text(), flush=True)
+    known["gpu_after"] = machine.gpu_state()
+    options.keep |= program == "python -m bench" and not (options.json or options.quick or MODE.simulated)
+    _leave(known, reports, options)
     return int(failed)
 
 
-def _keep(known, reports, path):
-    if path:
-        harness.write_json(path, known, reports)
-        return
-    for report in reports:
+def _need_matplotlib(parser):
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        parser.error("--plot needs matplotlib: python -m pip install matplotlib")
+
+
+def _leave(known, reports, options):
+    """Write and draw what was measured, as asked."""
+    if options.json:
+        harness.write_json(options.json, known, reports)
+    if options.plot:
+        from . import plots
+
+        for path in plots.draw(harness.record(known, reports), options.plot):
+            print(f"drawn: {path}")
+    for report in reports if options.keep else ():
         target = harness.results_path(known, report.suite, report.suite in GPU_SUITES)
         harness.write_json(target, known, [report])
         with open(target.removesuffix(".json") + ".txt", "w", encoding="utf-8") as out:
-            out.write(harness.headline(known) + "\n" + report.text())
+            out.write(machine.headline(known) + "\n" + report.text())
         print(f"kept in {target}")
 
 

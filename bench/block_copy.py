@@ -6,7 +6,6 @@ warp by warp), or by striped access with an exchange of the block there and back
 `python -m bench.block_copy` launches each kernel once on a smaller array, for a profiler: see conflicts.sh.
 """
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from numba import cuda
 import warpkit as wk
 
 from .harness import Row
+from .mode import MODE
 from .timing import copy_time, fill, queued_time
 
 NUM_ITEMS = 1 << 28
@@ -129,22 +129,26 @@ def _measure(kernel, items, source, target, values):
     return taken
 
 
+def titled(case, items):
+    """Return the name of a row."""
+    return f"{case.name}, {THREADS} × {items}"
+
+
 def run(report):
     """Measure every kernel; one that fails is an error of the report and costs the others nothing."""
-    values = np.random.default_rng(28).random(NUM_ITEMS, np.float32)
-    source, target = cuda.to_device(values), cuda.device_array(NUM_ITEMS, np.float32)
-    num_bytes = 8 * NUM_ITEMS
+    num_items = MODE.fewer(NUM_ITEMS, 1 << 26, 1 << 12)
+    values = np.random.default_rng(28).random(num_items, np.float32)
+    source, target = cuda.to_device(values), cuda.device_array(num_items, np.float32)
+    num_bytes = 8 * num_items
     copy = copy_time(num_bytes)
-    for case in CASES:
-        for items in case.items:
-            title = f"{case.name}, {THREADS} × {items}"
-            print(f"  {title}", file=sys.stderr, flush=True)
-            try:
-                taken = _measure(case.build(items), items, source, target, values)
-            except Exception as error:
-                report.errors.append(f"{title}: {type(error).__name__}: {error}")
-                continue
-            report.rows.append(Row(title, taken, copy, num_bytes=num_bytes, copy=copy, copy_goal=95))
+    pairs = [(case, items) for case in CASES for items in case.items]
+    for case, items in report.cases(pairs, lambda pair: titled(*pair)):
+        try:
+            taken = _measure(case.build(items), items, source, target, values)
+        except Exception as error:
+            report.errors.append(f"{titled(case, items)}: {type(error).__name__}: {error}")
+            continue
+        report.rows.append(Row(titled(case, items), taken, copy, num_bytes=num_bytes, copy=copy, copy_goal=95))
     report.notes.append("peer: cudaMemcpyAsync of as many bytes; one block a tile of threads × items, full tiles only")
     report.notes.append("each time is of one call that waits on the stream behind another, so no launch is in it")
 

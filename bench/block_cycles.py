@@ -3,7 +3,6 @@
 Goals: with 256 threads and float32, block_sum and block_prefix_sum take at most 1.0 × CUB.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -184,14 +183,12 @@ def run(report):
     """Measure every case; one that fails is an error of the report and costs the others nothing."""
     capability = cuda.get_current_device().compute_capability
     peers = [Peer("block", capability, f"CHAIN_VALUE={value}") for value in VALUES.values()]
-    rows = []
-    for kind in map(chains.KINDS.get, VALUES):
-        for case in _cases():
-            print(f"  {case.peer}, {kind.name}", file=sys.stderr, flush=True)
-            try:
-                rows.extend(_rows(case, kind, report))
-            except Exception as error:
-                report.errors.append(f"{case.peer}, {kind.name}: {type(error).__name__}: {error}")
+    rows, pairs = [], [(case, chains.KINDS[kind]) for kind in VALUES for case in _cases()]
+    for case, kind in report.cases(pairs, lambda pair: f"{pair[0].peer}, {pair[1].name}"):
+        try:
+            rows.extend(_rows(case, kind, report))
+        except Exception as error:
+            report.errors.append(f"{case.peer}, {kind.name}: {type(error).__name__}: {error}")
     beside = _beside(peers, report)
     for (name, where), row in rows:
         row.peer = beside.get(name + where)

@@ -4,14 +4,13 @@ Goal: the fastest of ours takes at most 1.0 × the fastest of CUB's, whose launc
 time; ours has none. Both are given several block sizes. Every thread of a block gets the prefix, on both sides.
 """
 
-import sys
-
 import numpy as np
 from numba import cuda
 
 import warpkit as wk
 
 from .harness import Row
+from .mode import MODE
 from .peers import Peer
 from .timing import queued_time
 
@@ -35,7 +34,7 @@ def prefixes(states, values, out):
 
 def _measure(blocks, threads, states, values, right):
     """Return the time of one launch; ValueError when a prefix is wrong."""
-    source, out = cuda.to_device(values), cuda.to_device(np.full(TILES, np.nan, np.float32))
+    source, out = cuda.to_device(values), cuda.to_device(np.full(values.size, np.nan, np.float32))
     taken = queued_time(lambda stream: prefixes[blocks, threads, stream](states, source, out))
     found = out.copy_to_host()
     if not np.array_equal(found, right):
@@ -60,15 +59,16 @@ def _peer_rows(found):
 def run(report):
     """Measure every block size; one that fails is an error of the report and costs the others nothing."""
     gpu = cuda.get_current_device()
+    processors = 1 if MODE.simulated else gpu.MULTIPROCESSOR_COUNT
     peer = Peer("lookback", gpu.compute_capability)
     # Small integers, whose sums are exact in any order.
-    values = np.random.default_rng(20).integers(0, 4, TILES).astype(np.float32)
+    tiles = MODE.fewer(TILES, TILES, 64)
+    values = np.random.default_rng(20).integers(0, 4, tiles).astype(np.float32)
     right = np.cumsum(values, dtype=np.float64) - values
-    states, ours = wk.tile_states(TILES, np.float32), {}
-    for threads in SIZES:
-        print(f"  {threads} threads", file=sys.stderr, flush=True)
+    states, ours = wk.tile_states(tiles, np.float32), {}
+    for threads in report.cases(SIZES, "{} threads".format):
         try:
-            ours[threads] = _ours(threads, gpu.MULTIPROCESSOR_COUNT, states, values, right)
+            ours[threads] = _ours(threads, processors, states, values, right)
         except Exception as error:
             report.errors.append(f"{threads} threads: {type(error).__name__}: {error}")
     try:
@@ -76,7 +76,7 @@ def run(report):
     except RuntimeError as error:
         report.errors.append(str(error))
         beside = {}
-    for threads, (taken, grid) in ours.items():
+    for threads, (taken, grid) in sorted(ours.items()):
         theirs, form = beside.get(threads, (None, "no peer"))
         note = f"ours: {grid} blocks an SM; CUB: {form}"
         report.rows.append(Row(f"{threads} threads a block", taken, theirs, note=note))
@@ -88,7 +88,7 @@ def run(report):
         f"each row: the best of {len(SHARES)} grids of ours and of {len(FORMS)} forms of CUB's, each a median; "
         "the last row: the best of all"
     )
-    report.notes.append(f"{TILES:,} tiles of one float32; CUB's time includes the launch that initialises its states")
+    report.notes.append(f"{tiles:,} tiles of one float32; CUB's time includes the launch that initialises its states")
     report.notes.append("each time is of one run that waits on the stream behind another, so no launch is in it")
     if not peer.built:
         report.notes.append(peer.missing)

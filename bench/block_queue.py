@@ -5,7 +5,6 @@ speed, counting 4 bytes read for every item and 4 written for every one that pas
 """
 
 import functools
-import sys
 
 import numpy as np
 from numba import cuda
@@ -188,18 +187,16 @@ def run(report):
         peer = _measure(naive, 1, 256, source, buffer)
     except Exception as error:
         report.errors.append(f"naive: {type(error).__name__}: {error}")
-    for name, kernel, items, sizes, with_goal in CASES:
-        for threads in sizes:
-            title = f"{name}, {threads} threads"
-            print(f"  {title}", file=sys.stderr, flush=True)
-            row = Row(title, 0.0, peer, num_bytes=num_bytes, copy=copy)
-            try:
-                row.ours = _measure(kernel, items, threads, source, buffer)
-            except Exception as error:
-                report.errors.append(f"{title}: {type(error).__name__}: {error}")
-                continue
-            report.rows.append(row)
-            found += [row] if with_goal else []
+    pairs = [(case, threads) for case in CASES for threads in case[3]]
+    for (name, kernel, items, _, with_goal), threads in report.cases(pairs, lambda pair: f"{pair[0][0]}, {pair[1]}"):
+        row = Row(f"{name}, {threads} threads", 0.0, peer, num_bytes=num_bytes, copy=copy)
+        try:
+            row.ours = _measure(kernel, items, threads, source, buffer)
+        except Exception as error:
+            report.errors.append(f"{row.case}: {type(error).__name__}: {error}")
+            continue
+        report.rows.append(row)
+        found += [row] if with_goal else []
     if found:
         best = min(found, key=lambda row: row.ours)
         best.goal, best.copy_goal = 0.5, 80

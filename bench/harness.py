@@ -1,16 +1,13 @@
-"""What every suite shares: rows with goals, the table, the JSON file, and what the run ran on."""
+"""What every suite shares: rows with goals, the table, the JSON file."""
 
-import datetime
-import importlib.metadata
 import json
 import os
-import platform
-import shutil
-import subprocess
+import sys
 from dataclasses import asdict, dataclass, field, fields
 
+from .mode import MODE, spread
+
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
-PACKAGES = ("numba-warpkit", "numba-cuda", "numba", "numpy", "llvmlite", "cuda-bindings", "cuda-core", "nvidia-nvvm")
 
 
 class Unavailable(Exception):
@@ -22,7 +19,8 @@ class Row:
     """One measured case: ours beside the peer's, both in `unit`, smaller is better.
 
     `copy` is the time of a plain copy of as many bytes. Goals: `goal` is the largest ours / peer,
-    `limit` the largest ours, `copy_goal` the smallest percentage of the copy's speed.
+    `limit` the largest ours, `copy_goal` the smallest percentage of the copy's speed. `noise`, `peer_noise`: half the
+    range between the quartiles of the repeats over their median, where there were some.
     """
 
     case: str
@@ -35,6 +33,20 @@ class Row:
     limit: float | None = None
     copy_goal: float | None = None
     note: str = ""
+    noise: float | None = None
+    peer_noise: float | None = None
+
+    def __setattr__(self, name, value):
+        """Take over how much a median's repeats differed."""
+        object.__setattr__(self, name, value)
+        if name in ("ours", "peer") and getattr(value, "noise", None) is not None:
+            object.__setattr__(self, "noise" if name == "ours" else "peer_noise", value.noise)
+
+    @property
+    def gigabytes(self):
+        """Bandwidth in GB/s, None where no bytes count or the unit is none of time."""
+        seconds = {"µs": 1e-6, "ms": 1e-3}.get(self.unit)
+        return self.num_bytes / (self.ours * seconds) * 1e-9 if self.num_bytes and seconds and self.ours else None
 
     @property
     def ratio(self):
@@ -69,6 +81,7 @@ class Row:
     def record(self):
         """Return the row as it is written to the JSON file."""
         kept = {name: value for name, value in asdict(self).items() if value not in (None, "")}
+        kept |= {name: float(kept[name]) for name in ("ours", "peer", "copy") if name in kept}
         derived = {"ratio": self.ratio, "copy_percent": self.copy_percent, "verdict": self.verdict()}
         return kept | {name: value for name, value in derived.items() if value not in (None, "")}
 
@@ -81,6 +94,16 @@ class Report:
     rows: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     errors: list = field(default_factory=list)
+
+    def cases(self, cases, title=str):
+        """Yield the cases, naming each on the standard error; as far as there is time for them."""
+        cases = list(cases)
+        for number, case in enumerate(spread(cases) if MODE.hurried else cases):
+            if number and MODE.over():
+                self.notes.append(f"for want of time only {number} of {len(cases)} cases")
+                return
+            print(f"  {number + 1}/{len(cases)} {title(case)}", file=sys.stderr, flush=True)
+            yield case
 
     def text(self):
         """Return the readable table with remarks and errors below."""
@@ -108,94 +131,31 @@ def _number(value):
 
 
 def table(rows):
-    """Return the rows as lines of aligned text: case, bytes, ours, peer, ratio, % of copy, goal, verdict."""
-    lines = [("case", "bytes", "ours", "peer", "unit", "ratio", "% of copy", "goal", "verdict")]
+    """Return the rows as lines of aligned text: case, bytes, ours, peer, ratio, GB/s, % of copy, goal, verdict."""
+    lines = [("case", "bytes", "ours", "peer", "unit", "ratio", "GB/s", "% of copy", "goal", "verdict")]
     for row in rows:
         size = f"{row.num_bytes:,}" if row.num_bytes else "-"
         ratio = "-" if row.ratio is None else f"{row.ratio:.3f}"
         share = "-" if row.copy_percent is None else f"{row.copy_percent:.1f}"
-        ours, peer = _number(row.ours), _number(row.peer)
-        lines.append((row.case, size, ours, peer, row.unit, ratio, share, row.goals() or "-", row.verdict() or "-"))
+        ours, peer, speed = _number(row.ours), _number(row.peer), _number(row.gigabytes)
+        goals = (row.goals() or "-", row.verdict() or "-")
+        lines.append((row.case, size, ours, peer, row.unit, ratio, speed, share, *goals))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     lines.insert(1, tuple("-" * width for width in widths))
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
 
 
-def _version(package):
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _warpkit_version():
-    """Return the version of the warpkit next to us, which need not be installed."""
-    try:
-        import warpkit
-    except ImportError:
-        return None
-    return getattr(warpkit, "__version__", None)
-
-
-def _processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
-
-
-def gpu_state():
-    """Return name, driver and clocks of the first GPU as found, {} where there is none."""
-    fields = ("name", "driver_version", "clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw")
-    if shutil.which("nvidia-smi") is None:
-        return {}
-    command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits", "--id=0"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    if found.returncode:
-        return {}
-    return dict(zip(fields, (value.strip() for value in found.stdout.split(","))))
-
-
-def environment():
-    """Return what this run runs on; clocks are recorded, never set."""
-    known = {"date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")}
-    known |= {"python": platform.python_version(), "platform": platform.platform(), "processor": _processor()}
-    known |= {"cores": os.cpu_count(), "gpu": gpu_state(), "nvcc": nvcc_version()}
-    versions = {package: _version(package) for package in PACKAGES}
-    versions["numba-warpkit"] = versions["numba-warpkit"] or _warpkit_version()
-    return known | {"versions": {package: version for package, version in versions.items() if version}}
-
-
-def headline(known):
-    """Return the environment in a few lines: what a table must be read with."""
-    gpu = known["gpu"]
-    card = (
-        f"{gpu['name']}, driver {gpu['driver_version']}, SM clock {gpu['clocks.sm']} MHz as found" if gpu else "no GPU"
-    )
-    versions = ", ".join(f"{package} {version}" for package, version in known["versions"].items())
-    host = f"{known['processor']}, {known['cores']} cores, Python {known['python']}"
-    return f"{known['date']}; {card}\n{host}\n{versions}\n{known['nvcc'] or 'no nvcc'}\n"
-
-
-def nvcc_version():
-    """Return the line of `nvcc --version` that names the release, None where there is no nvcc."""
-    from .peers import find_nvcc
-
-    nvcc = find_nvcc()
-    if nvcc is None:
-        return None
-    text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    return next((line.strip() for line in text.splitlines() if "release" in line), None)
-
-
 def write_json(path, known, reports):
     """Write one file: the environment (with the GPU's state at the end) and every suite's rows."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    suites = {report.suite: report.record() for report in reports}
     with open(path, "w", encoding="utf-8") as out:
-        json.dump({"environment": known, "suites": suites}, out, indent=1, ensure_ascii=False)
+        json.dump(record(known, reports), out, indent=1, ensure_ascii=False)
         out.write("\n")
+
+
+def record(known, reports):
+    """Return what is written to a file."""
+    return {"environment": known, "suites": {report.suite: report.record() for report in reports}}
 
 
 def results_path(known, suite, on_gpu):

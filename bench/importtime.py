@@ -9,10 +9,12 @@ import statistics
 import subprocess
 import sys
 
+import warpkit
+
 from .harness import Row
 
 PAIRS = 11
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(warpkit.__file__)))
 PEER = "from numba import cuda"
 OURS = f"import warpkit; warpkit.warp_active_sum; {PEER}"
 PROGRAM = "import time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin)"

@@ -9,6 +9,8 @@ import pathlib
 import shutil
 import subprocess
 
+from .mode import MODE
+
 SOURCES = pathlib.Path(__file__).resolve().parent / "cuda"
 FLAGS = ("-O3", "-std=c++17")
 
@@ -30,20 +32,26 @@ class Peer:
     """One program of cuda/: the build starts at once in the background, `results()` waits, runs and reads.
 
     `defines`: macros, NAME=VALUE, so that parts of a large source build side by side.
-    `built` is False, and every result missing, where there is no nvcc; `missing` says so in one sentence.
+    `built` is False, and every result missing, where there is no nvcc, in the simulator, and in a quick run where no
+    earlier one has built it; `missing` says so in one sentence.
     """
 
     missing = "nvcc was not found (PATH, CUDA_HOME), so the C++ peers' columns are empty."
+    unlike = "in the simulator there is no C++ peer."
+    unbuilt = "quick: the C++ peers are not built yet, which takes a run without --quick, so their columns are empty."
 
     def __init__(self, name, compute_capability, *defines):
         major, minor = compute_capability
         self._nvcc, self._build, self._draft = find_nvcc(), None, None
-        self.built = self._nvcc is not None
+        self.built = self._nvcc is not None and not MODE.simulated
         if not self.built:
+            self.missing = self.unlike if MODE.simulated else self.missing
             return
         options = [*FLAGS, f"-arch=sm_{major}{minor}", *(f"-D{define}" for define in defines)]
         self.program = os.path.join(_cache(), f"{name}-{self._key(name, options)}")
-        if not os.path.exists(self.program):
+        if not os.path.exists(self.program) and MODE.quick:
+            self.built, self.missing = False, self.unbuilt
+        elif not os.path.exists(self.program):
             self._draft = f"{self.program}.{os.getpid()}"  # renamed when whole: two runs may build at once
             command = [self._nvcc, *options, "-o", self._draft, str(SOURCES / f"{name}.cu")]
             self._build = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

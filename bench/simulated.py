@@ -1,4 +1,4 @@
-"""One process of the simulator suite: `NUMBA_ENABLE_CUDASIM=1 python -m bench.simulated numba|warpkit`.
+"""One process of the simulator suite: `NUMBA_ENABLE_CUDASIM=1 python bench/simulated.py numba|warpkit`.
 
 Prints one JSON object: seconds per launch, the median of `REPEATS`, of each kernel that this simulator runs.
 """

@@ -9,16 +9,23 @@ import statistics
 import subprocess
 import sys
 
+import warpkit
+
 from .harness import Row
 
 PAIRS = 3
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(warpkit.__file__)))
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "simulated.py")
 
 
 def _process(simulator):
-    command = [sys.executable, "-W", "ignore", "-m", "bench.simulated", simulator]
+    command = [sys.executable, "-W", "ignore", PROGRAM, simulator]
     found = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=ROOT, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": ROOT},
     )
     if found.returncode:
         raise RuntimeError(f"the process with {simulator}'s simulator failed: {found.stderr.strip()[-2000:]}")

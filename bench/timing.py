@@ -1,14 +1,18 @@
 """Clocks: device time of large and of small work, host time per call, and the copy everything is compared with.
 
-All times are medians, in µs. Work is a function of one argument, the stream to run on.
+All times are medians, in µs. Work is a function of one argument, the stream to run on. In the simulator a time is what
+one call took, which says nothing about a GPU.
 """
 
 import ctypes
 import statistics
 import time
 
+import numpy as np
 from cuda.bindings import driver
 from numba import cuda
+
+from .mode import MODE
 
 SMALL = 1 << 26
 """Bytes below which the events around one call would measure its launch."""
@@ -18,6 +22,29 @@ EMPTY_KERNEL = b""".version 7.0
 .address_size 64
 .visible .entry empty(.param .u64 pointer) { ret; }
 \0"""
+
+
+class Median(float):
+    """A median of repeats; `noise`: half the range between their quartiles, over the median."""
+
+    noise = None
+
+    @classmethod
+    def of(cls, times, scale=1.0):
+        """Return the median of times, scaled."""
+        times = list(times)
+        median = cls(statistics.median(times) * scale)
+        if len(times) >= 4 and median:
+            low, _, high = statistics.quantiles(times, n=4)
+            median.noise = (high - low) * scale / 2 / median
+        return median
+
+
+def _wall(work):
+    """Return what one call took, by the host's clock."""
+    begin = time.perf_counter()
+    work(0)
+    return Median((time.perf_counter() - begin) * 1e6)
 
 
 def _ask(answer):
@@ -39,11 +66,14 @@ def _between_events(work, stream):
 
 def device_time(*works, repeats=30):
     """Time one call of large work between two events; several works (other inputs) take turns."""
+    if MODE.simulated:
+        return _wall(works[0])
+    repeats = MODE.fewer(repeats, 9)
     stream = cuda.stream()
     for work in works * 2:
         work(stream)
     stream.synchronize()
-    return statistics.median(_between_events(works[i % len(works)], stream) for i in range(repeats))
+    return Median.of(_between_events(works[i % len(works)], stream) for i in range(repeats))
 
 
 def queued_time(work, before=None, repeats=30):
@@ -51,6 +81,11 @@ def queued_time(work, before=None, repeats=30):
 
     Between its events nothing waits for the host: the launch is on the stream long before its turn comes.
     """
+    if MODE.simulated:
+        if before is not None:
+            before(0)
+        return _wall(work)
+    repeats = MODE.fewer(repeats, 9)
     stream = cuda.stream()
 
     def measure():
@@ -58,7 +93,7 @@ def queued_time(work, before=None, repeats=30):
         (before or work)(stream)
         return _between_events(work, stream)
 
-    return statistics.median([measure() for _ in range(repeats + 2)][2:])
+    return Median.of([measure() for _ in range(repeats + 2)][2:])
 
 
 class Graph:
@@ -70,9 +105,12 @@ class Graph:
         stream.synchronize()
         handle = driver.CUstream(int(stream))
         _ask(driver.cuStreamBeginCapture(handle, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED))
-        for _ in range(count):
-            work(stream)
-        self._graph = _ask(driver.cuStreamEndCapture(handle))
+        try:
+            for _ in range(count):
+                work(stream)
+        finally:
+            ended = driver.cuStreamEndCapture(handle)
+        self._graph = _ask(ended)
         self._instance = _ask(driver.cuGraphInstantiate(self._graph, 0))
 
     def __call__(self, stream):
@@ -87,20 +125,30 @@ class Graph:
 
 def graph_time(work, repeats=30, count=100):
     """Time one call of small work: a graph of `count` calls, replayed, divided by `count`."""
+    if MODE.simulated:
+        return _wall(work)
     graph = Graph(work, count)
     try:
-        return device_time(graph, repeats=repeats) / count
+        taken = device_time(graph, repeats=repeats)
+        each = Median(taken / count)
+        each.noise = taken.noise
+        return each
     finally:
         graph.close()
 
 
 def fill(array, byte):
     """Set every byte of a device array."""
+    if MODE.simulated:
+        array.copy_to_device(np.frombuffer(bytes([byte]) * array.nbytes, array.dtype).reshape(array.shape))
+        return
     _ask(driver.cuMemsetD8(array.__cuda_array_interface__["data"][0], byte, array.nbytes))
 
 
 def copy_time(num_bytes, repeats=30):
     """Time a device-to-device copy that reads and writes `num_bytes` in total, its launch not counted."""
+    if MODE.simulated:
+        return None
     half = max(num_bytes // 2, 1)
     source, target = cuda.device_array(half, "u1"), cuda.device_array(half, "u1")
     to, start = target.__cuda_array_interface__["data"][0], source.__cuda_array_interface__["data"][0]
@@ -114,6 +162,7 @@ def copy_time(num_bytes, repeats=30):
 
 def host_time(call, calls=2000, blocks=5):
     """Time what one call costs the host: `calls` calls between two synchronisations; GPU work negligible."""
+    calls, blocks = MODE.fewer(calls, calls // 10), MODE.fewer(blocks, 3)
     call()
     times = []
     for _ in range(blocks):
@@ -123,7 +172,7 @@ def host_time(call, calls=2000, blocks=5):
             call()
         cuda.synchronize()
         times.append((time.perf_counter() - begin) / calls * 1e6)
-    return statistics.median(times)
+    return Median.of(times)
 
 
 def prebuilt_launch_time():

@@ -4,7 +4,6 @@ Goals are against CUB with the whole warp: 1.0 × with a literal full mask, 1.3 
 warp, 3 × with a random mask known only at run time (the slowest of five).
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -114,14 +113,13 @@ def _rows(case, kind):
 def run(report):
     """Measure every case; one that fails is an error of the report and costs the others nothing."""
     peer = Peer("warp", cuda.get_current_device().compute_capability)
-    rows = []
-    for case in CASES:
-        for kind in map(chains.KINDS.get, case.kinds.split()):
-            print(f"  {case.peer} {kind.name}, {case.form}", file=sys.stderr, flush=True)
-            try:
-                rows.extend(_rows(case, kind))
-            except Exception as error:
-                report.errors.append(f"{case.peer} {kind.name}, {case.form}: {type(error).__name__}: {error}")
+    rows, pairs = [], [(case, chains.KINDS[kind]) for case in CASES for kind in case.kinds.split()]
+    titled = lambda pair: f"{pair[0].peer} {pair[1].name}, {pair[0].form}"
+    for case, kind in report.cases(pairs, titled):
+        try:
+            rows.extend(_rows(case, kind))
+        except Exception as error:
+            report.errors.append(f"{titled((case, kind))}: {type(error).__name__}: {error}")
     try:
         beside = peer.results()
     except RuntimeError as error:
