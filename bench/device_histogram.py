@@ -5,7 +5,7 @@ read. Counters of 32 bits as CUB's, and of 64 bits, which is what comes without 
 CUB leaves the top edge out, which no item here is on.
 """
 
-import sys
+import functools
 
 import numpy as np
 from numba import cuda
@@ -28,29 +28,51 @@ CASES = [
     *[("float32, all in one bin", FLOATS, 1_000_000, n) for n in (24, 28, 30)],
 ]
 POLICIES = [
-    device.HistogramPolicy(threads, loads, shared)
-    for threads in (256, 512, 1024)
-    for loads in (1, 2, 4)
-    for shared in (1 << 10, 1 << 13, 1 << 15)
+    device.HistogramPolicy(*choice)
+    for choice in (
+        (256,),
+        (1024,),
+        (512, 1),
+        (512, 4),
+        (1024, 1),
+        (1024, 4),
+        (256, 4),
+        (512, 2, 1 << 10),
+        (512, 2, 1 << 13),
+    )
 ]
 
 
-def numbers(exponent, dtype, scale, same):
-    """Return a device array of numbers from 0 to below `scale`, and the piece of the host that it repeats."""
-    count = 1 << min(exponent, 22)
+@functools.cache
+def piece_of(count, dtype, scale, same):
+    """Return numbers from 0 to below `scale`."""
     piece = np.full(count, 0.3 * scale) if same else np.random.default_rng(1).random(count) * scale
-    piece = piece.astype(dtype)
-    array = cuda.device_array(1 << exponent, dtype)
-    for start in range(0, 1 << exponent, count):
-        array[start : start + count].copy_to_device(piece)
-    return array, piece
+    return piece.astype(dtype)
 
 
-def measure(report, case, found):
-    """Measure one case, after a look at the counts."""
+@functools.cache
+def counts_of(count, dtype, scale, same, bins):
+    """Return the right counts of these numbers."""
+    return np.histogram(piece_of(count, dtype, scale, same), bins, (0, scale))[0]
+
+
+def numbers(exponent, dtype, scale, same):
+    """Return a device array that repeats such numbers, and how many there are before it repeats them."""
+    count = 1 << min(exponent, 22)
+    array, there = cuda.device_array(1 << exponent, dtype), count
+    array[:count].copy_to_device(piece_of(count, dtype, scale, same))
+    while there < array.size:
+        array[there : 2 * there].copy_to_device(array[:there])
+        there *= 2
+    return array, count
+
+
+def measure(report, case):
+    """Measure one case, after a look at the counts; return its rows by what the peer calls them."""
     what, (dtype, scale), bins, exponent = case
-    array, piece = numbers(exponent, dtype, scale, "one bin" in what)
-    right = np.histogram(piece, bins, (0, scale))[0] * (array.size // piece.size)
+    same, rows = "one bin" in what, []
+    array, count = numbers(exponent, dtype, scale, same)
+    right = counts_of(count, dtype, scale, same, bins) * (array.size // count)
     name = f"{what}, {bins} bins, 2^{exponent}"
     copy = copy_time(array.nbytes) if exponent >= 24 else None
     for result in (np.int32, np.int64):
@@ -62,7 +84,9 @@ def measure(report, case, found):
         ours = queued_time(call, repeats=20) if exponent >= 24 else graph_time(call)
         goal = 1.0 if exponent == 30 and result is np.int32 else None
         label = name if result is np.int32 else f"{name}, int64"
-        report.rows.append(Row(label, ours, found.get(name), num_bytes=array.nbytes, copy=copy, goal=goal))
+        rows.append((name, Row(label, ours, num_bytes=array.nbytes, copy=copy, goal=goal)))
+        report.rows.append(rows[-1][1])
+    return rows
 
 
 def policies(report):
@@ -71,26 +95,30 @@ def policies(report):
         array, _ = numbers(30, np.float32, 1.0, same)
         out = cuda.device_array(256, np.int64)
         usual = queued_time(wk.prepare(device.histogram, array, 256, (0, 1), out=out), repeats=10)
-        for policy in POLICIES:
-            call = wk.prepare(device.histogram, array, 256, (0, 1), out=out, policy=policy)
+        for policy in report.cases(POLICIES):
             name = f"{what}, threads {policy.threads}, loads {policy.loads}, shared {policy.shared}; peer: the default"
-            report.rows.append(Row(name, queued_time(call, repeats=10), usual, num_bytes=array.nbytes))
+            try:
+                call = wk.prepare(device.histogram, array, 256, (0, 1), out=out, policy=policy)
+                report.rows.append(Row(name, queued_time(call, repeats=10), usual, num_bytes=array.nbytes))
+            except Exception as error:
+                report.errors.append(f"{name}: {type(error).__name__}: {error}")
 
 
 def run(report):
     """Fill the report; a case that fails is an error of the report and costs the others nothing."""
-    peer = Peer("histogram", cuda.get_current_device().compute_capability)
+    peer, rows = Peer("histogram", cuda.get_current_device().compute_capability), []
+    for case in report.cases(CASES, lambda case: f"{case[0]}, {case[2]} bins, 2^{case[3]}"):
+        try:
+            rows += measure(report, case)
+        except Exception as error:
+            report.errors.append(f"{case}: {type(error).__name__}: {error}")
     try:
-        found = peer.results()
+        found = peer.results()  # built meanwhile
     except RuntimeError as error:
         report.errors.append(str(error))
         found = {}
-    for case in CASES:
-        print(f"  {case[0]}, {case[2]} bins, 2^{case[3]}", file=sys.stderr, flush=True)
-        try:
-            measure(report, case, found)
-        except Exception as error:
-            report.errors.append(f"{case}: {type(error).__name__}: {error}")
+    for name, row in rows:
+        row.peer = found.get(name)
     report.notes.append("peer: cub::DeviceHistogram::HistogramEven with int counters")
     report.notes.append(
         "2^24 and more: one call that waits on the stream behind another one; fewer: a graph of 100 calls"

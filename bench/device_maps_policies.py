@@ -1,5 +1,12 @@
-"""Policies of transposes beside the default one: what the default is chosen from."""
+"""Policies of transposes, softmax and elementwise functions beside the default ones: what these are chosen from."""
 
-from .device_maps import policies as run
+from . import device_maps, device_maps_items
 
-__all__ = ["run"]
+
+def run(report):
+    """Fill the report; one half that fails is an error of the report."""
+    for part in report.cases((device_maps_items, device_maps), lambda part: part.__name__.rpartition(".")[2]):
+        try:
+            part.policies(report)
+        except Exception as error:
+            report.errors.append(f"{part.__name__}: {type(error).__name__}: {error}")
