@@ -228,7 +228,9 @@ def add(report, name, before, after, why, num_bytes=None):
     row = Row(name, after, before, num_bytes=num_bytes, goal=1, note=why)
     report.rows.append(row)
     report.notes.append(
-        f"{name}: {why}" if row.ratio <= 1 else f"{name}: DOES NOT HOLD HERE ({row.ratio:.2f} ×). {why}"
+        f"{name}: {why}"
+        if MODE.simulated or row.ratio <= 1
+        else f"{name}: DOES NOT HOLD HERE ({row.ratio:.2f} ×). {why}"
     )
 
 

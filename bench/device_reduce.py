@@ -7,7 +7,6 @@ Where 2^24 items fit in the L2 cache, calls take turns on different parts of the
 
 import importlib
 import itertools
-import sys
 
 import numpy as np
 from numba import cuda
@@ -147,13 +146,12 @@ def run(report):
     except RuntimeError as error:
         report.errors.append(str(error))
         found = {}
-    for case in CASES:
-        for measure in (small, large):
-            print(f"  {case}, {measure.__name__}", file=sys.stderr, flush=True)
-            try:
-                measure(report, case, found)
-            except Exception as error:
-                report.errors.append(f"{case}, {measure.__name__}: {type(error).__name__}: {error}")
+    pairs = [(case, measure) for case in CASES for measure in (small, large)]
+    for case, measure in report.cases(pairs, lambda pair: f"{pair[0]}, {pair[1].__name__}"):
+        try:
+            measure(report, case, found)
+        except Exception as error:
+            report.errors.append(f"{case}, {measure.__name__}: {type(error).__name__}: {error}")
     report.notes.append("peer: cub::DeviceReduce::Reduce with the same types of items and totals")
     report.notes.append("large: one call that waits on the stream behind another one; small: a graph of 100 calls")
     if not peer.built:

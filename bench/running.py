@@ -32,6 +32,8 @@ def here(name, module, kernels):
     suite = importlib.import_module(f".{module}", __package__)
     suite.run(report)
     if MODE.simulated and kernels:
+        for row in report.rows:
+            row.goal = row.limit = row.copy_goal = None
         report.notes.append("in the simulator: the results are right, the times mean nothing")
     report.notes.append(f"took {time.perf_counter() - MODE.begun:.0f} s")
     return report
