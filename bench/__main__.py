@@ -21,6 +21,7 @@ HOST = {"launch": "launch", "pipeline": "pipeline", "first-call": "first_call", 
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
 MAPS = {"histogram": "device_histogram", "maps": "device_maps"}
 SELECT = {"select": "device_select"}
+SELECT = {"select": "device_select"}
 TUNING = {
     "reduce-policies": "device_reduce_policies",
     "histogram-policies": "device_histogram_policies",
@@ -45,6 +46,7 @@ LONGER = {
     "reduce-device": 450,
     "reduce-policies": 550,
     "parallel_for": 400,
+    "select": 300,
     "select": 300,
 }
 """The same for suites that build large peers, or measure much."""
