@@ -20,20 +20,21 @@ ARRAYS = {"arrays": "arrays"}
 HOST = {"launch": "launch", "pipeline": "pipeline", "first-call": "first_call", "parallel_for": "parallel_for"}
 REDUCE = {"reduce-device": "device_reduce", "reduce-host": "device_reduce_host"}
 MAPS = {"histogram": "device_histogram", "maps": "device_maps"}
-SELECT = {"select": "device_select"}
+SCAN = {"scan": "device_scan", "scan-host": "device_scan_host"}
 SELECT = {"select": "device_select"}
 TUNING = {
     "reduce-policies": "device_reduce_policies",
     "histogram-policies": "device_histogram_policies",
     "maps-policies": "device_maps_policies",
+    "scan-policies": "device_scan_policies",
 }
 """Suites that policies are chosen from, only run by name."""
 SUITES = {
     **ARRAYS, "warp": "warp", "claims": "claims", **HOST, "simulator": "simulator", "import": "importtime", **BLOCK,
-    **REDUCE, **MAPS, **SELECT, **TUNING,
+    **REDUCE, **MAPS, **SCAN, **SELECT, **TUNING,
 }  # fmt: skip
 GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
-GPU_SUITES = {"warp", "claims", *ARRAYS, *BLOCK, *HOST, *REDUCE, *MAPS, *SELECT, *TUNING}
+GPU_SUITES = {"warp", "claims", *ARRAYS, *BLOCK, *HOST, *REDUCE, *MAPS, *SCAN, *SELECT, *TUNING}
 SIMULATED = {"arrays", "claims", "block-copy", "lookback", "simulator", "import"}
 """Suites that need no GPU: those of the processor, and those that also run in the simulator, at small sizes."""
 PATIENCE = 150
@@ -46,7 +47,8 @@ LONGER = {
     "reduce-device": 450,
     "reduce-policies": 550,
     "parallel_for": 400,
-    "select": 300,
+    "scan": 400,
+    "scan-policies": 500,
     "select": 300,
 }
 """The same for suites that build large peers, or measure much."""

@@ -58,10 +58,10 @@ def raw_launch(step):
     frame = Frame(sum(map(len, step.payloads)))
     frame.store[:] = b"".join(step.payloads)
     call, function, address = driver.cuLaunchKernel, step.kernel.function, frame.address
-    columns, threads = step.grid[0], step.block[0]
+    columns, threads, shared = step.grid[0], step.block[0], step.shared
 
     def raw(keep=frame):
-        call(function, columns, 1, 1, threads, 1, 1, 0, 0, address, 0)
+        call(function, columns, 1, 1, threads, 1, 1, shared, 0, address, 0)
 
     return raw
 

@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "check.cuh"
+#include "timing.cuh"
 
-constexpr int repeats = 30;
-constexpr int calls_in_graph = 100;
 constexpr int64_t spread = int64_t(1) << 28;  // bytes: several times what the L2 cache holds
 
 template <typename Total>
@@ -32,47 +30,6 @@ __global__ void number(Item* items, size_t n) {
   for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
     items[i] = Item(static_cast<float>((i * 2654435761u >> 7) & 3));
   }
-}
-
-float median(std::vector<float> taken) {
-  std::sort(taken.begin(), taken.end());
-  return taken[taken.size() / 2];
-}
-
-template <typename Call>
-float queued(Call call, cudaStream_t stream) {
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  std::vector<float> taken;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
-    float milliseconds;
-    call(stream);
-    call(stream);
-    CHECK(cudaEventRecord(begin, stream));
-    call(stream);
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (i >= 0) taken.push_back(1000 * milliseconds);
-  }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
-  return median(taken);
-}
-
-template <typename Call>
-float in_graph(Call call, cudaStream_t stream) {
-  cudaGraph_t graph;
-  cudaGraphExec_t ready;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < calls_in_graph; ++i) call(stream);
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&ready, graph, 0));
-  float taken = queued([&](cudaStream_t on) { CHECK(cudaGraphLaunch(ready, on)); }, stream) / calls_in_graph;
-  CHECK(cudaGraphExecDestroy(ready));
-  CHECK(cudaGraphDestroy(graph));
-  return taken;
 }
 
 // Print the time of reducing n items for every n of `exponents` (of 2).

@@ -65,7 +65,18 @@ def read(
         *[argument.payload for argument in captured],
     )
     held = (items, target, captured, plan)
-    return Job(sized.kernel, sized.grid, sized.block, sized.shared, payloads, output, handle, visitors, held)
+    return Job(
+        sized.kernel,
+        sized.grid,
+        sized.block,
+        sized.shared,
+        payloads,
+        output,
+        handle,
+        visitors,
+        held,
+        copied=bool(captured),
+    )
 
 
 def refuse_several(name: str, x: Any) -> None:
