@@ -46,13 +46,17 @@ CASES = {
 PARTS = 3  # of the peer, which build side by side
 
 
-def items_of(dtype, exponent):
-    """Return a device array of 2^exponent items, the same for every exponent as far as it goes."""
+def items_of(name, exponent):
+    """Return a device array of 2^exponent items of a case: whatever is combined of them is exact, but for float32."""
+    dtype = np.dtype(CASES[name][0])
     if dtype != PAIR:
         return numbers(exponent, dtype)
     small = numbers(exponent, np.int8)[:PERIOD].copy_to_host()
     piece = np.zeros(len(small), PAIR)
-    piece["a"], piece["b"] = np.where(small < 2, 1, -1), np.roll(small, -1) - 1
+    if CASES[name][3] is multiply:
+        piece["a"], piece["b"] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])[small].T
+    else:
+        piece["a"], piece["b"] = np.where(small < 2, 1, -1), np.roll(small, -1) - 1
     array = cuda.device_array(1 << exponent, PAIR)
     for begin in range(0, array.size, len(piece)):
         array[begin : begin + len(piece)].copy_to_device(piece)
@@ -91,9 +95,9 @@ def check(name, x, out):
 
 def large(report, name, found):
     """Measure one case at the large sizes."""
-    dtype, result, exponents, _, copy_goal, goal = CASES[name]
+    _, result, exponents, _, copy_goal, goal = CASES[name]
     exponents = [exponent for exponent in exponents if not MODE.quick or exponent <= 28]
-    x, out, times = items_of(np.dtype(dtype), max(exponents)), None, {}
+    x, times = items_of(name, max(exponents)), {}
     out = cuda.device_array(x.size, result)
     for exponent in exponents:
         n = 1 << exponent
@@ -210,8 +214,8 @@ def compute_scan(x, out):
 
 def small(report, name, found):
     """Measure one case at the small sizes, in a graph of 100 calls."""
-    dtype, result, _, _, _, _ = CASES[name]
-    x = items_of(np.dtype(dtype), max(SMALL))
+    result = CASES[name][1]
+    x = items_of(name, max(SMALL))
     out = cuda.device_array(x.size, result)
     for exponent in SMALL:
         n, case = 1 << exponent, f"{name} 2^{exponent}"
