@@ -1,6 +1,6 @@
 """Pictures of a record: bandwidth against size with the copy's line, ratios, host costs.
 
-    python -m bench.plots DIR [FILE …]      of the newest record of each suite in bench/results, or of these files
+    python -m bench.plots DIR [NAME …]      of the newest record of each suite in bench/results, all or those named
 
 Needs matplotlib. Drawn in colours that both light and dark pages bear; SVG, and the same for the same records.
 """
@@ -92,9 +92,11 @@ def summary(plt, suites):
         return None
     figure, axis = plt.subplots(figsize=(7, 0.6 + 0.32 * len(found)))
     for line, (_, ratios) in enumerate(reversed(found.items())):
-        for number, ratio in enumerate(sorted(ratios)):
-            height = line + 0.28 * math.sin(number * 2.4)  # apart, and the same every time
-            axis.plot(ratio, height, "o", color=OURS if ratio <= 1 else WORSE, markersize=3.5, alpha=0.75)
+        dots = [(ratio, line + 0.28 * math.sin(number * 2.4)) for number, ratio in enumerate(sorted(ratios))]
+        for colour, side in ((OURS, True), (WORSE, False)):
+            mine = [dot for dot in dots if (dot[0] <= 1) is side]
+            if mine:
+                axis.plot(*zip(*mine), "o", color=colour, markersize=3.5, alpha=0.75)
         middle = math.exp(sum(map(math.log, ratios)) / len(ratios))
         axis.plot([middle] * 2, [line - 0.36, line + 0.36], color=COPY, linewidth=1.6)
     axis.axvline(1, color=PEER, linewidth=1)
@@ -160,8 +162,8 @@ def host(plt, suites):
     return figure
 
 
-def draw(record, folder):
-    """Write every picture that a record gives into a folder; return their paths."""
+def draw(record, folder, names=()):
+    """Write every picture that a record gives into a folder, or those named; return their paths."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -175,24 +177,13 @@ def draw(record, folder):
             made.append((f"{name}-bandwidth", bandwidths(plt, name, content["rows"])))
             made.append((f"{name}-ratios", ratios(plt, name, content["rows"])))
         for name, figure in made:
-            if figure is not None:
+            if figure is not None and (not names or name in names):
                 paths.append(folder / f"{name}.svg")
                 figure.savefig(paths[-1], metadata={"Date": None, "Creator": "warpkit"})
-                plt.close(figure)
+        plt.close("all")
     return paths
 
 
-def main(arguments):
-    """Draw records."""
-    folder, *files = arguments
-    record = newest(pathlib.Path(__file__).parent / "results")
-    if files:
-        record = {"environment": {}, "suites": {}}
-        for file in files:
-            record["suites"] |= json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["suites"]
-    for path in draw(record, folder):
-        print(path)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for path in draw(newest(pathlib.Path(__file__).parent / "results"), sys.argv[1], sys.argv[2:]):
+        print(path)

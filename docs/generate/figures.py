@@ -1,9 +1,12 @@
-"""The performance page: every figure from a file in bench/results, with what it was measured on."""
+"""The performance page: every figure from a file in bench/results, with what it was measured on; the pictures too."""
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from bench import plots
 
 RESULTS = Path(__file__).parents[2] / "bench" / "results"
 WIDEST = 2.0  # a ratio that fills the bar
@@ -12,6 +15,16 @@ INTRODUCTION = """# Performance
 
 Every figure on this page is in a file of `bench/results`; each suite runs both sides
 in the same job. Less is better: a ratio below 1 means that warpkit takes less than its peer.
+
+Your own figures: `python -m warpkit bench`, with `--quick` in about ten seconds a suite, with `--json FILE` kept, with
+`--plot DIR` drawn; `--compare A B` says of two such files what changed by more than noise. Without a GPU it runs small
+sizes in the simulator, where results are compared and times mean nothing.
+
+![Every case's ratio, a line for each suite](plots/ratios.svg)
+"""
+HOST = """## What a call costs the host
+
+![Host costs of a call beside those of others](plots/host.svg)
 """
 
 
@@ -55,18 +68,38 @@ def section(suite: str, path: Path, record: dict[str, Any]) -> str:
     """Return a suite's table and remarks."""
     content = record["suites"][suite]
     lines = [f"## {suite}", "", f"{machine(record['environment'])} · `{path.name}`", ""]
-    lines += ["| case | warpkit | peer | unit | ratio | % of copy |", "| --- | ---: | ---: | --- | --- | ---: |"]
+    if plots.curves(content["rows"]):
+        lines += [f"![Bandwidth against size](plots/{suite}-bandwidth.svg)", ""]
+    lines += ["| case | warpkit | peer | unit | ratio | GB/s | % of copy |"]
+    lines += ["| --- | ---: | ---: | --- | --- | ---: | ---: |"]
     for row in content["rows"]:
         ours, peer, share = number(row["ours"]), number(row.get("peer")), row.get("copy_percent")
         percent = f"{share:.0f}" if share is not None else ""
         case = row["case"].replace("|", "\\|")
-        lines.append(f"| {case} | {ours} | {peer} | {row['unit']} | {bar(row.get('ratio'))} | {percent} |")
+        cells = (case, ours, peer, row["unit"], bar(row.get("ratio")), speed(row), percent)
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"- {note}" for note in content["notes"] if not note.startswith("took ")), ""]
     lines += [f"- not measured: {error}" for error in content["errors"]]
     return "\n".join(lines) + "\n"
 
 
-def files() -> Iterator[tuple[str, str]]:
-    """Yield path and text of the page."""
+def speed(row: dict[str, Any]) -> str:
+    """Return the bandwidth of a row, where bytes count."""
+    if not row.get("num_bytes") or row["unit"] not in plots.MICROSECONDS:
+        return ""
+    return number(plots.gigabytes(row["num_bytes"], row["ours"], row["unit"]))
+
+
+def page() -> str:
+    """Return the text of the page."""
     sections = [section(suite, path, record) for suite, (path, record) in newest().items()]
-    yield "performance.md", "\n".join([INTRODUCTION, *sections])
+    return "\n".join([INTRODUCTION, HOST, *sections])
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Yield path and text of the page, and its pictures."""
+    yield "performance.md", page()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in plots.draw(plots.newest(RESULTS), folder):
+            if not path.stem.endswith("-ratios"):  # these are in the tables
+                yield f"plots/{path.name}", path.read_text(encoding="utf-8")
