@@ -33,6 +33,11 @@ def test_mean_in_another_dtype():
     same(device.mean(to_device(X.astype(np.float16)), dtype="f8", policy=POLICY), np.float64(200.5))
 
 
+@pytest.mark.parametrize("init", [np.inf, -np.inf, np.nan])
+def test_init_that_is_not_finite(init):
+    same(device.max(to_device(np.zeros(3, np.float32)), init=init), np.float32(np.max([0, init])))
+
+
 @pytest.mark.parametrize("init", [7, 7.0, np.int8(7), np.float32(7), True], ids=repr)
 def test_init_decides_no_dtype(init):
     same(device.sum(to_device(X.astype(np.float32)), init=init, policy=POLICY), np.float32(80200 + int(init)))
@@ -159,6 +164,10 @@ REFUSED = {
         "^sum: init 0.5 does not go into int64, in which this",
     ),
     "init too large": (lambda x: device.max(x, init=2**31), "^max: init 2147483648 is outside of int32"),
+    "init beyond floats": (
+        lambda x: device.max(to_device(np.zeros(3, np.float32)), init=1e300),
+        r"^max: init 1e\+300 is outside of float32, in which this is computed; pass dtype=",
+    ),
     "no init": (lambda x: device.sum(x, init="3"), "^sum: init must be a number, not '3'"),
     "half an init": (
         lambda x: device.sum(to_device(Y), init=3),

@@ -297,6 +297,13 @@ def test_r22_the_same_bits_every_time():
     assert len({device.sum(x, policy=DEFAULT).tobytes() for _ in range(runs)}) == 1
 
 
+def test_a_sum_of_negative_zeros_is_zero_as_that_of_numpy():
+    for n in (1, 2, many(40, 5000)):
+        for function in (np.sum, np.mean):
+            x = np.full(n, -0.0)
+            same(getattr(device, function.__name__)(to_device(x), policy=POLICY), function(x))
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=label)
 def test_r23_signs_of_zeros(dtype):
     rng = np.random.default_rng(3)

@@ -111,3 +111,20 @@ def test_its_scratch_goes_with_it(monkeypatch):
     del call, memory
     gc.collect()
     assert [given[0] for given in released].count(pointer) == 1
+
+
+WRONG = {
+    "nothing": (lambda x: wk.prepare(device.sum), r"^sum: missing a required argument: 'x'; it is called as sum\(x, "),
+    "no operator": (lambda x: wk.prepare(device.reduce, x), "^reduce: missing a required argument: 'op'; it is called"),
+    "too much": (lambda x: wk.prepare(device.sum, x, x), "^sum: too many positional arguments; it is called as"),
+    "another option": (lambda x: wk.prepare(device.max, x, down=1), "^max: got an unexpected keyword argument 'down'"),
+    "no bins": (lambda x: wk.prepare(device.digitize, x), "^digitize: missing a required argument: 'bins'; it is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_arguments_that_do_not_fit_are_refused_in_one_sentence(what):
+    call, sentence = WRONG[what]
+    with pytest.raises(wk.Refused, match=sentence) as caught:
+        call(to_device(np.arange(3)))
+    assert "\n" not in str(caught.value)
