@@ -36,6 +36,10 @@ class Row:
     noise: float | None = None
     peer_noise: float | None = None
 
+    def __post_init__(self):
+        """Take over the noise of the times that it was made with."""
+        self.ours, self.peer = self.ours, self.peer
+
     def __setattr__(self, name, value):
         """Take over how much a median's repeats differed."""
         object.__setattr__(self, name, value)
