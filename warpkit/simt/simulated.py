@@ -58,7 +58,11 @@ def _key(value):
         return tuple(map(_key, value))
     if kind is int or callable(value):
         return value
-    return getattr(value, "dtype", None), getattr(value, "ndim", 0), kind
+    return getattr(value, "dtype", None), _ndim(value), kind
+
+
+def _ndim(value):
+    return value.ndim if hasattr(type(value), "ndim") else 0
 
 
 def kind_of_value(value: Any) -> Kind:
@@ -86,10 +90,10 @@ def kind_of_value(value: Any) -> Kind:
     if callable(value):
         return _function_kind(value)
     dtype = getattr(value, "dtype", None)
-    if dtype is not None and getattr(value, "ndim", 0) == 0:
+    if dtype is not None and _ndim(value) == 0:
         return kind_of_dtype(dtype)
     if dtype is not None:
-        return Kind(f"array of {dtype}", "array", parts=_item_kinds(value), ndim=value.ndim)
+        return _array_kind(getattr(value, "_element", None) if value.size else None, dtype, value.ndim)
     return Kind(type(value).__name__, "other")
 
 
@@ -103,19 +107,21 @@ def _function_kind(value: Any) -> Kind:
     return Kind(name, "function", function=value)
 
 
-def _item_kinds(array: Any) -> tuple[Kind, ...]:
-    """Return the kind of the items of an in-kernel array, of which vectors and tuples are records in memory."""
-    element = getattr(array, "_element", None)
-    if element is None or not array.size:
-        return ()
-    if element.kind == "value":
-        return (kind_of_value(element.load(np.zeros(1, element.dtype)[0])),)
-    return (kind_of_dtype(element.dtype),)
+@functools.cache  # NumPy spells a dtype out anew each time
+def _array_kind(element: Any, dtype: np.dtype, ndim: int) -> Kind:
+    """Return the kind of an in-kernel array, of which vectors and tuples are records in memory."""
+    if element is None:
+        parts: tuple[Kind, ...] = ()
+    elif element.kind == "value":
+        parts = (kind_of_value(element.load(np.zeros(1, element.dtype)[0])),)
+    else:
+        parts = (kind_of_dtype(element.dtype),)
+    return Kind(f"array of {dtype}", "array", parts=parts, ndim=ndim)
 
 
 def is_vector(value: Any) -> bool:
     """Return True for a simulated CUDA vector."""
-    return type(value) not in _KINDS and hasattr(value, "as_list")
+    return hasattr(type(value), "as_list")  # of the type: a record would look for a field of that name
 
 
 def leaves_of(value: Any) -> list:

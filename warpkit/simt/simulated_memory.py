@@ -41,11 +41,18 @@ def write_one(name: str, array: Any, index: Any, value: Any, order: str) -> None
     simulator.write(array, index, value, order)
 
 
-def _check_element(name: str, array: Any, index: Any) -> None:
-    from . import rules
+_passed: set = set()  # combinations of arrays and indices that have been checked
 
-    rules.check_element(name, kind_of_value(array), getattr(array, "ndim", 0), kind_of_value(index))
-    rules.check_whole(name, array.itemsize)
+
+def _check_element(name: str, array: Any, index: Any) -> None:
+    element, ndim = getattr(array, "_element", None), getattr(array, "ndim", 0)
+    key = name, element, ndim, type(index)
+    if element is None or key not in _passed:
+        from . import rules
+
+        rules.check_element(name, kind_of_value(array), ndim, kind_of_value(index))
+        rules.check_whole(name, array.itemsize)
+        _passed.add(key)
     if int(index) < 0:
         raise BoundsFault(f"{name}: index {int(index)} lies outside the array; here a negative index does not wrap")
 
@@ -65,12 +72,16 @@ def write_run(items: Any, at: Any, target: Any, index: Any, nbytes: int) -> None
 
 
 def _check_run(name: str, items: Any, array: Any, index: Any, nbytes: int) -> None:
-    from . import rules
+    mine, other = getattr(items, "_element", None), getattr(array, "_element", None)
+    key = name, mine, getattr(items, "ndim", 0), other, getattr(array, "strides", None), nbytes
+    if mine is None or other is None or key not in _passed:
+        from . import rules
 
-    kinds = kind_of_value(items), kind_of_value(array)
-    alike = all(getattr(a, "ndim", 0) == 1 for a in (items, array)) and items.dtype == array.dtype
-    rules.check_vector(name, *kinds, alike, not alike or array.strides[0] == array.itemsize, nbytes)
-    rules.check_vector_items(name, (kinds[1].parts or kinds)[0].name, array.itemsize, nbytes)
+        kinds = kind_of_value(items), kind_of_value(array)
+        alike = all(getattr(a, "ndim", 0) == 1 for a in (items, array)) and items.dtype == array.dtype
+        rules.check_vector(name, *kinds, alike, not alike or array.strides[0] == array.itemsize, nbytes)
+        rules.check_vector_items(name, (kinds[1].parts or kinds)[0].name, array.itemsize, nbytes)
+        _passed.add(key)
     if address(array, index) % nbytes:
         raise BoundsFault(f"an access of {nbytes} bytes at index {int(index)} is not aligned to them")
 

@@ -11,6 +11,7 @@ import numpy as np
 from warpkit.errors import BoundsFault
 
 from .elements import element_of
+from .held import Held, address_of, held
 from .paths import describe, site_of
 from .progress import refuel
 from .records import Record, record_data
@@ -18,24 +19,15 @@ from .scalars import INDEXES
 from .shadow import switch_point
 
 
-class KernelArray:
+class KernelArray(Held):
     """An array inside a kernel. `watch` is its Buffer when accesses are checked, `buffer` when they can be at all."""
 
-    __slots__ = (
-        "_base", "_buffer", "_data", "_element", "_exploring", "_item", "_launch", "_length", "_line", "_load", "_step",
-        "_store", "_watch",
-    )  # fmt: skip
+    __slots__ = ()
 
-    def __init__(self, data, launch, buffer=None, watched=False, base=0, element=None):
-        self._data, self._launch, self._buffer, self._base = data, launch, buffer, base
-        self._element = element or element_of(data.dtype)
-        self._watch = buffer if watched else None
-        self._exploring = launch.exploring and buffer is not None
-        self._line = data.ndim == 1 and self._element.kind == "scalar"
-        self._length, self._step = (data.shape[0], data.strides[0]) if data.ndim else (0, 0)
-        self._load, self._store, self._item = self._element.load, self._element.store, data.item
-        if buffer is not None:
-            buffer.refine(self._element.unit)
+    def __new__(cls, *args, **kwargs):
+        made = held(*args, **kwargs)  # whose attributes are set without `__setattr__`, which is slow
+        made.__class__ = cls
+        return made
 
     def __getitem__(self, index):
         if self._line and type(index) in INDEXES:
@@ -76,7 +68,7 @@ class KernelArray:
         if not whole:
             return self._view(self._data[key])
         if self._element.kind == "record":
-            return Record(self._view(self._data[(*key, np.newaxis)]))
+            return Record(self._view(self._data[(*key, np.newaxis)], self._offset(key)))
         self._launch.fuel -= 1
         if self._launch.fuel < 0:
             refuel(self._launch)
@@ -137,6 +129,8 @@ class KernelArray:
         return BoundsFault(f"index {shown} is outside {where}")
 
     def _offset(self, key):
+        if len(key) == 1:
+            return self._base + key[0] * self._step
         return self._base + sum(at * stride for at, stride in zip(key, self._data.strides, strict=True))
 
     def _touch(self, key, written, frame):
@@ -162,24 +156,27 @@ class KernelArray:
                 else:
                     self._watch.load(self._offset(key), self._data.itemsize, frame)
 
-    def _view(self, data):
-        """Return an in-kernel array of part of this one's memory."""
-        element = self._element if data.dtype == self._data.dtype else None
-        base = self._base
-        if self._buffer is not None:
-            base += _address(data) - _address(self._data)
+    def _view(self, data, base=None):
+        """Return an in-kernel array of part of this one's memory; `base`: its first byte in the Buffer, where known."""
+        dtype = data.dtype
+        element = self._element if dtype is self._data.dtype or dtype == self._data.dtype else None
+        if base is None:
+            base = self._base
+            if self._buffer is not None:
+                base += address_of(data) - self._address
         return KernelArray(data, self._launch, self._buffer, self._watch is not None, base, element)
 
     def _field(self, name):
-        if not self._data.dtype.names or name not in self._data.dtype.names:
-            raise AttributeError(f"an array of {self._data.dtype} has no field or attribute {name!r}")
-        return self._view(self._data[name])
+        dtype = self._data.dtype
+        if not dtype.names or name not in dtype.names:
+            raise AttributeError(f"an array of {dtype} has no field or attribute {name!r}")
+        return self._view(self._data[name], self._base + dtype.fields[name][1])
 
     def __getattr__(self, name):
         return self._field(name)
 
     def __setattr__(self, name, value):
-        if name in KernelArray.__slots__:
+        if name in Held.__slots__:
             object.__setattr__(self, name, value)
         else:
             self._field(name)[...] = value
@@ -240,7 +237,14 @@ class KernelArray:
     dtype = property(lambda self: self._data.dtype)
     itemsize = property(lambda self: self._data.itemsize)
     nbytes = property(lambda self: self._data.nbytes)
-    _state_ = property(lambda self: (_address(self._data), self._data.shape, self._data.strides))
+    _state_ = property(lambda self: (self._address, self._data.shape, self._data.strides))
+
+    @property
+    def _address(self):
+        """Where the first element lies in the host's memory."""
+        if self._start is None:
+            self._start = address_of(self._data)
+        return self._start
 
 
 def _shown(part):
@@ -249,7 +253,3 @@ def _shown(part):
 
 def _plain_data(value):
     return value._data if isinstance(value, KernelArray) else record_data(value)
-
-
-def _address(data):
-    return data.__array_interface__["data"][0]

@@ -12,9 +12,10 @@ from numba.cuda.simulator.args import ArgHint, InOut
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
 
 from . import exploring, stream_order, traces
-from .arrays import KernelArray, _address
+from .arrays import KernelArray
 from .capturing import as_it_runs
 from .elements import element_of
+from .held import address_of
 from .launches import Launch
 from .numba_api.streams import handle_of
 from .records import Record
@@ -91,7 +92,7 @@ def _global(launch, data):
         buffer = Traced(launch, label, unit, root) if launch.traced else Buffer(launch, label, None, unit)
         launch.buffers[id(root)] = buffer
     watched = launch.exploring or launch.traced
-    return KernelArray(np.asarray(data), launch, buffer, watched, _address(data) - _address(root))
+    return KernelArray(np.asarray(data), launch, buffer, watched, address_of(data) - address_of(root))
 
 
 def _configured(self, configuration):

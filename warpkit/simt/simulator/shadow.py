@@ -168,4 +168,3 @@ def fence(fiber, scope):
     fiber.clock = join(fiber.clock, join(fiber.pending_near, fiber.pending_wide))
     fiber.pending_near = fiber.pending_wide = NOTHING
     fiber.fenced_near = fiber.fenced_wide = snapshot(fiber)
-
