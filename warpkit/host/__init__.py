@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from .command_list import CommandList, Commit, Replay
-from .commands import copy, download, fill, slot, upload
-from .launch import Prepared, launch, prepare
+from .commands import slot
+from .commands_copies import copy, download, fill, upload
+from .launch import launch, prepare
 from .parallel import parallel_for
 from .parallel_reductions import parallel_reduce, parallel_reduce_sum
+from .prepared import Prepared
 from .ranges import Range
 from .streams import Event, Stream, pinned_array, synchronize
 

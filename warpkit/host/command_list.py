@@ -1,17 +1,17 @@
 """Command lists: GPU work recorded first, submitted at once, with callbacks when it is done."""
 
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
 from ..errors import Refused
-from . import commands
-from .commands import Command, Deferred, HostCall, Slot
+from . import commands, commands_copies
+from .commands import Command, Deferred, HostCall, Slot, Work
 from .launch import Extent, Prepared
 from .parallel import parallel_for
 from .parallel_reductions import parallel_reduce_sum
+from .staged import ready
 
 Callback = Callable[[], Any]
 
@@ -33,6 +33,7 @@ class CommandList:
         self._callbacks: list[Callback] = []
         self._dtor_callbacks: list[Callback] = []
         self._open = True
+        self._plain = True  # nothing but work on the device so far
 
     def launch(self, kernel: Any, grid: Extent, block: Extent, *args: Any, shared: int = 0) -> "CommandList":
         """Append a launch of a kernel of yours; arguments as for `warpkit.launch`."""
@@ -51,19 +52,19 @@ class CommandList:
 
     def upload(self, dst: Any, src: Any) -> "CommandList":
         """Append a copy of a host array to a device array: see `warpkit.upload`."""
-        return self._append(commands.upload(dst, src))
+        return self._append(commands_copies.upload(dst, src))
 
     def download(self, dst: Any, src: Any) -> "CommandList":
         """Append a copy of a device array to a host array: see `warpkit.download`."""
-        return self._append(commands.download(dst, src))
+        return self._append(commands_copies.download(dst, src))
 
     def copy(self, dst: Any, src: Any) -> "CommandList":
         """Append a copy between device arrays."""
-        return self._append(commands.copy(dst, src))
+        return self._append(commands_copies.copy(dst, src))
 
     def fill(self, dst: Any, value: Any) -> "CommandList":
         """Append setting every item of a device array."""
-        return self._append(commands.fill(dst, value))
+        return self._append(commands_copies.fill(dst, value))
 
     def call(self, fn: Callable[[Any], Any]) -> "CommandList":
         """Append `fn(stream)`, called at submit on the submitting thread: for array functions with `out=`."""
@@ -73,12 +74,12 @@ class CommandList:
 
     def __lshift__(self, item: Any) -> "CommandList":
         """Append a prepared call, `upload(…)`, `download(…)`, `copy(…)`, `fill(…)`, another list, or nothing (None)."""
+        if isinstance(item, Prepared):
+            return self._append(item.command or commands.prepared(item))
         if item is None:
             return self
         if isinstance(item, CommandList):
             return self.extend(item)
-        if isinstance(item, Prepared):
-            return self._append(commands.prepared(item))
         if isinstance(item, Command):
             return self._append(item)
         raise Refused(
@@ -97,6 +98,7 @@ class CommandList:
         refuse_stale(self._commands, other._commands)
         other._close()
         self._commands += other._commands
+        self._plain = self._plain and other._plain
         self._callbacks += other._callbacks
         self._dtor_callbacks += other._dtor_callbacks
         return self
@@ -119,7 +121,7 @@ class CommandList:
 
     def commit(self) -> "Commit":
         """Close the list and return it ready for `stream.submit()`, once."""
-        names = sorted(slots(self._commands))
+        names = () if self._plain else sorted(slots(self._commands))
         if names:
             raise Refused(f"commit: slot {names[0]!r} has no value: compile() the list, and replay it with values.")
         self._close()
@@ -131,8 +133,12 @@ class CommandList:
         return Replay(self._commands, self._callbacks, self._dtor_callbacks)
 
     def _append(self, command: Command) -> "CommandList":
-        self._writable()
-        refuse_stale(self._commands, [command])
+        if not self._open:
+            self._writable()
+        if type(command) is not Work or command.moves:
+            if not self._plain:
+                refuse_stale(self._commands, [command])
+            self._plain = False
         self._commands.append(command)
         return self
 
@@ -182,18 +188,18 @@ class Commit:
 
     def __init__(self, recorded: list[Command], callbacks: list[Callback], dtor_callbacks: list[Callback]) -> None:
         self.commands, self.callbacks, self._dtor_callbacks = recorded, callbacks, dtor_callbacks
-        self._lock, self._taken = threading.Lock(), False
+        self._right = [True]  # to be submitted: of two threads one takes it
 
     def take(self) -> None:
         """Use the commit up, and call what is to be called before the GPU begins."""
-        with self._lock:
-            if self._taken:
-                raise Refused("submit: this commit was submitted already; record another list, or compile() it.")
-            self._taken = True
+        try:
+            self._right.pop()
+        except IndexError:
+            raise Refused("submit: this commit was submitted already; record another list, or compile() it.") from None
         call_all(self._dtor_callbacks)
 
     def __del__(self) -> None:
-        if not self.__dict__.get("_taken", True):
+        if self.__dict__.get("_right"):
             call_all(self._dtor_callbacks)
 
 
@@ -209,28 +215,31 @@ class Replay:
 
     def __call__(self, stream: Any, /, **values: Any) -> None:
         """Submit the list to a warpkit `Stream`, with slots filled by name."""
-        from .submission import ready  # submissions stand on lists
+        try:
+            replay = stream.replay
+        except AttributeError:
+            raise Refused(f"replay: a warpkit Stream, not a {type(stream).__name__}: see Stream.wrap().") from None
+        now = self._filled(values) if values or self._fresh else self._commands
+        replay(now, self._callbacks, self._dtor_callbacks)
 
-        if not hasattr(stream, "submit"):
-            raise Refused(f"replay: a warpkit Stream, not a {type(stream).__name__}: see Stream.wrap().")
+    def _filled(self, values: dict[str, Any]) -> list[Command]:
+        """Return the commands with these values in their slots, the others as they were; keep them for later."""
         unknown, changed = values.keys() - self._names, values.keys()
         missing = self._names - self._values.keys() - values.keys()
         if unknown or missing:
             what = f"no slot {min(unknown)!r}" if unknown else f"no value for slot {min(missing)!r}"
             raise Refused(f"replay: {what}; the slots are {', '.join(sorted(self._names)) or 'none'}.")
-        now = self._commands  # by another name: a replay in another thread may replace them
-        if values or self._fresh:
-            merged: Mapping[str, Any] = self._values | values
-            now = [
-                command.build(merged) if isinstance(command, Deferred) and command.names & changed else built
-                for command, built in zip(self._recorded, now)
-            ]
-            if any(commands.host_ranges(now, downloads=True)):
-                for place, command in enumerate(now):
-                    refuse_stale(now[:place], [command])
-            now = ready(now)
-            self._commands, self._values, self._fresh = now, dict(merged), False
-        stream.submit(Commit(now, self._callbacks, self._dtor_callbacks))
+        merged: Mapping[str, Any] = self._values | values
+        now = [
+            command.build(merged) if isinstance(command, Deferred) and command.names & changed else built
+            for command, built in zip(self._recorded, self._commands)  # a replay in another thread may replace them
+        ]
+        if any(commands.host_ranges(now, downloads=True)):
+            for place, command in enumerate(now):
+                refuse_stale(now[:place], [command])
+        now = ready(now)
+        self._commands, self._values, self._fresh = now, dict(merged), False
+        return now
 
 
 def call_all(callbacks: list[Callback]) -> None:

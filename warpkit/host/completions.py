@@ -19,7 +19,8 @@ from ..errors import Refused
 from ..simt import machine
 
 Callback = Callable[[], Any]
-KEPT = 16  # entries without callbacks that wait before finished ones are let go
+OPEN = 8  # pieces of work without callbacks that share an event
+KEPT = 2  # entries without callbacks that wait before finished ones are let go
 IDLE_SECONDS = 1.0  # after which the thread ends; the next callback starts another
 
 
@@ -55,12 +56,17 @@ class Done(Future[None]):
 
 
 class Completions:
-    """The queue of one stream."""
+    """The queue of one stream.
+
+    Work without callbacks is only kept alive, so that it need not be known exactly when it is done: some of it stays
+    open until there is enough for an event, or something follows that has callbacks.
+    """
 
     def __init__(self, stream: int) -> None:
         self._stream = stream
-        self._process = os.getpid()
+        self._process = _forks
         self._waiting: deque[Entry] = deque()
+        self._open: list[Any] = []  # what work that no event stands for keeps
         self._asked = self._done = 0
         self._changed = threading.Condition()
         self._worker: threading.Thread | None = None
@@ -77,18 +83,30 @@ class Completions:
         """
         self._refuse_after_fork()
         with self._changed:
+            kept = self._open
+            if not kept or kept[-1] is not keep:  # a list that is replayed is kept already
+                kept.append(keep)
+            if not callbacks and len(kept) < OPEN:
+                return
             event = self._events.pop() if self._events else machine.event_create(blocking=True)
             machine.event_record(event, self._stream)
-            self._waiting.append(Entry(event, tuple(callbacks), keep, failed))
+            self._waiting.append(Entry(event, tuple(callbacks), kept, failed))
+            self._open = []
             self._asked += 1
             if callbacks and self._worker is None:
-                name = f"warpkit callbacks {self._stream:#x}"
-                self._worker = threading.Thread(target=self._work, name=name, daemon=True)
-                self._worker.start()
+                self._start()
             elif self._worker is not None:
                 self._changed.notify_all()
             elif len(self._waiting) > KEPT:
                 self._let_go()
+
+    def _start(self) -> None:
+        worker = threading.Thread(target=self._work, name=f"warpkit callbacks {self._stream:#x}", daemon=True)
+        try:
+            self._worker = worker
+            worker.start()
+        except RuntimeError:  # the interpreter is ending, and starts no more threads: whoever waits does the work
+            self._worker = None
 
     def wait(self) -> None:
         """Wait for the stream, and for everything that was to be called after its work; raise the first error of it.
@@ -100,12 +118,19 @@ class Completions:
         self.refuse_own()
         with self._changed:
             asked = self._asked
+            kept, self._open = self._open, []
         machine.stream_synchronize(self._stream)
+        kept.clear()
         with self._changed:
-            if self._worker is None:
-                self._forget(asked - self._done)
-            else:
+            if self._worker is not None:
                 self._changed.wait_for(lambda: self._done >= asked)
+            while self._done < asked:
+                entry = self._waiting.popleft()
+                if entry.callbacks:  # the interpreter is ending, and there is no thread to call them
+                    self._finish(entry)
+                else:
+                    self._events.append(entry.event)
+                self._done += 1
         self._raise()
 
     def refuse_own(self) -> None:
@@ -133,7 +158,7 @@ class Completions:
 
     def owes(self) -> bool:
         """Return whether there is something to wait for, or an error that nobody has heard of."""
-        return self._process == os.getpid() and (self._asked > self._done or bool(self._errors))
+        return self._process == _forks and bool(self._asked > self._done or self._errors or self._open)
 
     def __del__(self) -> None:
         for event in self.__dict__.get("_events", ()):
@@ -151,7 +176,7 @@ class Completions:
             raise errors[0]
 
     def _refuse_after_fork(self) -> None:
-        if os.getpid() != self._process:
+        if self._process != _forks:
             raise RuntimeError(
                 "this stream was made before the process was forked, and does not work after it: make streams in the "
                 'process that uses them, and start processes by "spawn".'
@@ -197,6 +222,16 @@ class Completions:
 
 
 _all: "weakref.WeakSet[Completions]" = weakref.WeakSet()
+_forks = 0  # that lie between the first process and this one
+
+
+def _after_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register

@@ -1,7 +1,6 @@
 """Launching a kernel at the cost of the driver's own call, once or again and again."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -11,12 +10,13 @@ import numpy as np
 from ..errors import Refused
 from ..simt import machine
 from ..simt.specs import Spec
-from ..simt.steps import KernelStep, Step
+from ..simt.steps import KernelStep
 from .arrays import Argument, as_argument
 from .identity import Identity
 from .launch_again import launched_again, remember_launch
+from .prepared import Prepared
 from .program import Program
-from .streams import as_stream, enter, keep
+from .streams import enter, keep
 
 Extent = int | tuple[int, ...]
 Triple = tuple[int, int, int]
@@ -65,59 +65,6 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
     compiled.kernel.launch(whole, size, shared, handle, payloads)
     if visitors:
         keep(visitors, handle)
-
-
-class Prepared:
-    """A call with everything decided: calling it repeats the work, at the cost of a raw launch.
-
-    It keeps its arguments and outputs alive; keep it as long as work that it sent may run, and as long as a graph that
-    captured it.
-    """
-
-    __slots__ = ("_again", "_call", "keep", "result", "steps", "stream")
-
-    def __init__(
-        self,
-        steps: Sequence[Step],
-        stream: int,
-        keep: Any,
-        again: "Callable[[Mapping[str, Any]], Prepared]",
-        result: Any = None,
-    ) -> None:
-        self.steps, self.stream, self.keep, self._again, self.result = tuple(steps), stream, keep, again, result
-        self._call: Callable[[int], None] | None = None  # command lists take the steps, and never need it
-
-    def __call__(self, stream: Any = None) -> Any:
-        """Do it again, on `stream` (None: the one of the preparation); return the outputs of an array function."""
-        call = self._call
-        if call is None:
-            call = self._call = called(self.steps)
-        call(self.stream if stream is None else as_stream(stream, ()))
-        return self.result
-
-    def bind(self, **arguments: Any) -> "Prepared":
-        """Replace arguments by name with others of the same types; return this object."""
-        other = self._again(arguments)
-        self.steps, self._call, self.keep, self.result = other.steps, other._call, other.keep, other.result
-        return self
-
-
-def called(steps: Sequence[Step]) -> Callable[[int], None]:
-    """Return a function of the stream that does the steps in order."""
-    bound = [
-        step.kernel.bind(step.grid, step.block, step.shared, step.payloads)
-        if isinstance(step, KernelStep)
-        else partial(machine.run, step)
-        for step in steps
-    ]
-    if len(bound) == 1:
-        return bound[0]
-
-    def call(stream: int) -> None:
-        for each in bound:
-            each(stream)
-
-    return call
 
 
 def prepare(function: Any, *args: Any, **options: Any) -> Prepared:

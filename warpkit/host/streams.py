@@ -87,10 +87,12 @@ class Stream:
         Args: commit: from `CommandList.commit()`; it is used up.
         Errors: Refused for anything else, or a second time. An error of a callback is raised by `synchronize()`.
         """
-        from .submission import submission  # command lists stand on streams
-
-        submission(self.handle).submit(commit, self)
+        _submission(self.handle).submit(commit, self)
         return self
+
+    def replay(self, commands: Any, callbacks: Any, dtor_callbacks: Any) -> None:
+        """Submit the commands of a compiled list; for `Replay` alone."""
+        _submission(self.handle).replay(commands, callbacks, dtor_callbacks, self)
 
     def __lshift__(self, item: Any) -> "Stream":
         """Submit a commit, repeat a prepared call here, or wait (`stream << commit << synchronize()`)."""
@@ -105,9 +107,7 @@ class Stream:
         Threads ask for its `result()`, coroutines await it. It has the first error among them, which `synchronize()`
         then does not raise again.
         """
-        from .submission import submission
-
-        return submission(self.handle).completions.future()
+        return _submission(self.handle).completions.future()
 
     def __await__(self) -> Generator[Any, None, None]:
         """Wait in a coroutine as `await stream`, while others run."""
@@ -128,6 +128,15 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream {self.handle:#x} of device {self.device}>"
+
+
+def _submission(handle: int) -> Any:
+    """Return what a stream keeps for command lists, which stand on streams: they are imported at their first use."""
+    global _submission
+    from .submission import submission
+
+    _submission = submission
+    return submission(handle)
 
 
 class Event:

@@ -4,46 +4,21 @@ A list is cut at its host calls; every part is a sequence of steps. The first ti
 steps are sent one after the other; the second time they become a graph, which from then on is updated and launched.
 """
 
-import math
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from ..errors import Refused
 from ..simt import machine
-from ..simt.steps import DOWNLOAD, UPLOAD, CopyStep, Step
-from .command_list import CommandList, Commit
-from .commands import Command, HostCall, StagedDownload, StagedUpload, Work
+from .command_list import CommandList, Commit, call_all
+from .commands import Command, HostCall, StagedDownload, StagedUpload
 from .completions import Callback, Completions
 from .launch import Prepared
+from .staged import Ready, Steps, arriving, refuse_arriving, staged
 from .streams import Stream, Synchronize, after_synchronize
 
 GRAPHS = 32  # kept for one stream
-
-
-class PinnedBlock:
-    """Page-locked memory of a power of two of bytes, which goes back to the pool when nobody holds it."""
-
-    _free: ClassVar[dict[int, deque[int]]] = {}
-
-    def __init__(self, nbytes: int) -> None:
-        self.size = 1 << max(nbytes - 1, 4095).bit_length()
-        try:
-            self.address = self._free.setdefault(self.size, deque()).pop()
-        except IndexError:
-            self.address = machine.pinned(self.size)
-
-    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Return the beginning of the block as an array."""
-        return machine.host_bytes(self.address, dtype.itemsize * math.prod(shape)).view(dtype).reshape(shape)
-
-    def __del__(self) -> None:
-        if "address" in self.__dict__:
-            self._free[self.size].append(self.address)
 
 
 def submission(handle: int) -> "Submission":
@@ -96,28 +71,48 @@ class Submission:
         """Do a commit; `stream` is what its host calls receive."""
         if not isinstance(commit, Commit):
             raise Refused(f"submit: a commit comes from CommandList.commit(), and is no {type(commit).__name__}.")
+        captured = self.captured(commit.commands, commit.callbacks)
+        commit.take()  # without the lock: what it calls may wait for callbacks, and these may submit
+        self.do(commit.commands, commit.callbacks, stream, captured)
+
+    def replay(
+        self, commands: Sequence[Command], callbacks: Sequence[Callback], dtor_callbacks: list[Callback], stream: Any
+    ) -> None:
+        """Do the commands of a compiled list, as for a commit of them."""
+        captured = self.captured(commands, callbacks)
+        if dtor_callbacks:
+            call_all(dtor_callbacks)
+        self.do(commands, callbacks, stream, captured)
+
+    def captured(self, commands: Sequence[Command], callbacks: Sequence[Callback]) -> bool:
+        """Return whether the stream is being captured; refuse what no graph can hold, and data that is under way."""
+        if arriving:
+            refuse_arriving(commands)
         captured = machine.is_capturing(self._handle)
-        if captured and commit.callbacks:
+        if captured and callbacks:
             raise Refused("submit: the stream is being captured, and a graph calls no callbacks: submit elsewhere.")
-        if captured and any(isinstance(command, StagedUpload | StagedDownload) for command in commit.commands):
+        if captured and any(isinstance(command, StagedUpload | StagedDownload) for command in commands):
             raise Refused(
                 "submit: the stream is being captured, and a graph copies from and to page-locked memory alone: "
                 "use pinned_array() for what is uploaded and downloaded."
             )
-        commit.take()  # without the lock: what it calls may wait for callbacks, and these may submit
+        return captured
+
+    def do(self, commands: Sequence[Command], callbacks: Sequence[Callback], stream: Any, captured: bool) -> None:
+        """Do commands in order, and have the callbacks called when they are done."""
         with self._lock:
-            work = staged(commit.commands)
+            work = commands.staged if type(commands) is Ready else staged(commands)
             fetches: list[Callback] = []  # of what was sent: the rest has no data
             try:
                 for part in work.parts:
-                    if isinstance(part, HostCall):
-                        self.call(part, stream)
-                    else:
+                    if type(part) is Steps:
                         self.send(part, captured)
                         fetches += part.fetches
+                    else:
+                        self.call(part, stream)  # type: ignore[arg-type]
             finally:  # what has begun keeps its memory, and callbacks are owed whatever happens
                 if not captured:
-                    self.completions.after([*fetches, *commit.callbacks], work.keep)
+                    self.completions.after([*fetches, *callbacks], work.keep)
 
     def call(self, part: HostCall, stream: Any) -> None:
         """Do a host call; it must not wait for this stream."""
@@ -127,8 +122,11 @@ class Submission:
         finally:
             self.completions.host_call = outer
 
-    def send(self, steps: "Steps", captured: bool) -> None:
+    def send(self, steps: Steps, captured: bool) -> None:
         """Send steps, as a graph when a sequence of this kind was sent before."""
+        if steps.graph_of is self and not captured:  # a replay: nothing to look up
+            steps.graph.launch(steps.steps, self._handle)
+            return
         graphs, kind = self._graphs, steps.kind
         if captured or not (kind in graphs and steps.fits_graph):
             for step in steps.steps:
@@ -143,76 +141,7 @@ class Submission:
             graph = graphs[kind] = machine.Graph(steps.steps)
         graphs.move_to_end(kind)
         graph.launch(steps.steps, self._handle)
-
-
-class Steps:
-    """A sequence of steps, its kind, whether a graph can hold it, and what copies its downloads home afterwards."""
-
-    __slots__ = ("fetches", "fits_graph", "kind", "steps")
-
-    def __init__(self, steps: Sequence[Step], fetches: Sequence[Callback] = ()) -> None:
-        self.steps, self.fetches = tuple(steps), fetches
-        self.kind = tuple([step.topology for step in steps])
-        self.fits_graph = all(map(machine.fits_graph, steps))
-
-
-class Staged(NamedTuple):
-    """What commands come to at submit: steps and host calls in order, what to keep."""
-
-    parts: list["Steps | HostCall"]
-    keep: list[Any]
-
-
-def staged(commands: Sequence[Command]) -> Staged:
-    """Return what commands come to, with staging of their own where they need it."""
-    if isinstance(commands, Ready):  # a replay as it was
-        return commands.staged
-    parts: list[Any] = [[]]
-    fetches: dict[int, list[Callback]] = {}  # by the part that they belong to
-    keep: list[Any] = []
-    for command in commands:
-        if isinstance(command, Work):
-            parts[-1].extend(command.steps)
-            keep.append(command.keep)
-        elif isinstance(command, HostCall):
-            parts += [command, []]
-        elif isinstance(command, StagedUpload):
-            source = command.source
-            block = PinnedBlock(source.nbytes)
-            block.array(source.shape, source.dtype)[...] = source
-            parts[-1].append(CopyStep(command.target, block.address, source.nbytes, UPLOAD))
-            keep += [block, command.keep]
-        elif isinstance(command, StagedDownload):
-            target = command.target
-            block = PinnedBlock(target.nbytes)
-            parts[-1].append(CopyStep(block.address, command.source, target.nbytes, DOWNLOAD))
-            fetches.setdefault(len(parts) - 1, []).append(partial(fetch, target, block))
-            keep += [block, command.keep]
-    filled = [
-        part if isinstance(part, HostCall) else Steps(part, fetches.get(place, ()))
-        for place, part in enumerate(parts)
-        if part != []
-    ]
-    return Staged(filled, keep)
-
-
-class Ready(list[Command]):
-    """Commands that come to the same at every submit: nothing is staged."""
-
-    def __init__(self, commands: Sequence[Command]) -> None:
-        super().__init__(commands)
-        self.staged = staged(list(commands))
-
-
-def ready(commands: list[Command]) -> list[Command]:
-    """Return commands prepared to be submitted again and again."""
-    again = all(isinstance(command, Work | HostCall) for command in commands)
-    return Ready(commands) if again else commands
-
-
-def fetch(target: np.ndarray[Any, Any], block: PinnedBlock) -> None:
-    """Copy a download from its staging to where it belongs."""
-    target[...] = block.array(target.shape, target.dtype)
+        steps.graph_of, steps.graph = self, graph
 
 
 _submissions: dict[Any, Submission] = {}
