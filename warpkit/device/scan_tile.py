@@ -12,7 +12,7 @@ import numpy as np
 
 from ..block.scan import exclusive_threads
 from ..block.shape import int32
-from ..simt.lanes import block_size, lane_id, thread_index
+from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import is_aligned, load_vector, local_array, store_vector
 from ..simt.types import as_index, cast_like, combine, hold
@@ -243,31 +243,3 @@ def storing(vectors: bool, dtype: np.dtype[Any], threads: int) -> Callable[..., 
         store_each(slot, target, base, done, valid)
 
     return store_vectors
-
-
-def storing_runs(vectors: bool, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """Return the function (slot, target, base, begin, end) with which a warp copies items of a slot to `target[base:]`.
-
-    vectors: the target is contiguous and 16 bytes hold whole items: a lane writes so much where both are aligned.
-    """
-    length = 16 // dtype.itemsize if vectors else 0
-
-    @device_function()
-    def store_runs(slot, target, base, begin, end):
-        i = begin
-        if vectors:
-            piece = local_array(length, dtype)
-            if is_aligned(target, base + begin, 16) and is_aligned(slot, begin, 16):
-                whole = int32((end - begin) & -length)
-                j = int32(lane_id() * length)
-                while j < whole:
-                    load_vector(piece, 0, slot, begin + j, 16)
-                    store_vector(piece, 0, target, base + begin + j, 16)
-                    j = int32(j + 32 * length)
-                i = int32(begin + whole)
-        i = int32(i + lane_id())
-        while i < end:
-            target[as_index(base + i)] = hold(slot[as_index(i)])
-            i = int32(i + 32)
-
-    return store_runs
