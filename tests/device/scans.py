@@ -79,7 +79,8 @@ def same(got, expected):
     if got.dtype.kind == "c":
         assert (got == expected).all()
     else:
-        np.testing.assert_array_equal(got.view(np.uint8), np.ascontiguousarray(expected).view(np.uint8))
+        bits = [np.ascontiguousarray(array).view(np.uint8) for array in (got, expected)]
+        np.testing.assert_array_equal(*bits)
 
 
 __all__ = [

@@ -301,7 +301,7 @@ def test_more_items_than_32_bits_count():
     x = cuda.device_array(n, np.uint8)
     cuda.cudadrv.driver.device_memset(x, 1, n)
     x[n - 1 :].copy_to_device(np.array([9], np.uint8))
-    assert device.transform(lambda a: a + 1, x, out=x) is x
+    assert device.transform(lambda a: np.uint8(a + 1), x, out=x) is x
     assert device.sum(x) == 2 * n + 8
     assert x[n - 1 :].copy_to_host()[0] == 10
 
