@@ -3,29 +3,31 @@
 Goals: copies of 2 M items within 5 % of hand-written, of 64 M within 2 %; odd extents and stepped ranges, of three and
 four dimensions, within 15 %; a table read by a run-time index no slower, without local memory; sums of 2^28 float32 at
 95 % of `device.sum`; a prepared call at 1.3 times a raw launch built before, a one-shot call at 3 times.
-2 M items are timed in a graph of 100 calls, 64 M in one call that waits on the stream behind another.
+2 M items are timed in a graph of 100 calls, 64 M in one call that waits on the stream behind another. The peer is one
+source and one compilation, which goes on in the background until its first figure is needed.
 """
 
-import sys
+import functools
 
 import numpy as np
 from numba import cuda
 
 import warpkit as wk
-from warpkit import device
 from warpkit.host.parallel_kernels import THREADS
 from warpkit.simt import machine
 from warpkit.simt.specs import scalar_spec
 
 from .harness import Row
-from .launch import raw_launch
+from .parallel_for_calls import SUMS, copied, host, hosts, sum_in_order, sums
 from .peers import Peer
-from .timing import copy_time, graph_time, host_time, queued_time
+from .timing import graph_time, queued_time
 
 SMALL = 1 << 24
 """Items below which a call is timed in a graph."""
 EXACT = 1 << 22
 """Elements of an array up to which a copy is compared with NumPy's."""
+MOST = 802 * 411 * 824
+"""Elements of the largest array."""
 
 
 def copy_1(i, x, y):
@@ -86,22 +88,33 @@ def taken(call, items):
     return graph_time(call) if items < SMALL else queued_time(call)
 
 
+@functools.cache
+def memory(size):
+    """Return two arrays of `size` items, the first with 0, 1, 2 … of which every `EXACT` are alike."""
+    x, y = cuda.device_array(size, np.float32), cuda.device_array(size, np.float32)
+    have = min(size, EXACT)
+    x[:have].copy_to_device(np.arange(have, dtype=np.float32))
+    while have < size:  # by powers of two, on the device
+        more = min(have, size - have)
+        x[have : have + more].copy_to_device(x[:more])
+        have += more
+    return x, y
+
+
 def copies(report, case, given, shape, goal, found):
     """Measure one copy; ValueError when it copies something else."""
     parts = dimensions(given)
     shape, items = shape or tuple(map(len, parts)), int(np.prod([len(part) for part in parts]))
     size = int(np.prod(shape))
-    pattern = np.arange(min(size, EXACT), dtype=np.float32)
-    x, y = cuda.device_array(size, np.float32), cuda.device_array(size, np.float32)
-    for start in range(0, size, len(pattern)):
-        x[start : start + len(pattern)].copy_to_device(pattern[: size - start])
-        y[start : start + len(pattern)].copy_to_device(np.zeros(min(len(pattern), size - start), np.float32))
+    x, y = (array[:size] for array in memory(max(MOST, size)))
+    machine.clear(y)
     x, y = x.reshape(shape), y.reshape(shape)
     call = wk.prepare(wk.parallel_for, given, COPIES[len(parts) - 1], x, y)
     call()
     check(case, x, y, parts)
     ours, num_bytes = taken(call, items), 8 * items
-    report.rows.append(Row(case, ours, found.get(case), num_bytes=num_bytes, copy=copy_time(num_bytes), goal=goal))
+    peer = found().get(case)
+    report.rows.append(Row(case, ours, peer, num_bytes=num_bytes, copy=copied(num_bytes), goal=goal))
     if goal < 1.1:
         report.rows.append(Row(f"for comparison: {case}, one item a thread", taken(one_each(call, items), items), ours))
 
@@ -133,104 +146,51 @@ def one_each(call, items):
     return lambda stream: again(int(stream))
 
 
-def tables(report, found):
-    """Measure bodies that read a captured table by a run-time index."""
-    for num_bytes in (2048, 8192):
-        entries = num_bytes // 4
-        table = cuda.to_device(np.arange(entries, dtype=np.float32))
-        mask = entries - 1
+def tables(report, num_bytes, found):
+    """Measure a body that reads a captured table by a run-time index."""
+    entries = num_bytes // 4
+    table = cuda.to_device(np.arange(entries, dtype=np.float32))
+    mask = entries - 1
 
-        def look_up(i, y):
-            y[i] = table[i * 37 & mask]  # noqa: B023 (measured before the loop goes on)
+    def look_up(i, y):
+        y[i] = table[i * 37 & mask]
 
-        for items, label in ((1 << 12, "4K"), (1 << 21, "2M")):
-            y = cuda.device_array(items, np.float32)
-            call = wk.prepare(wk.parallel_for, items, look_up, y)
-            call()
-            if not np.array_equal(y.copy_to_host(), (np.arange(items) * 37 & mask).astype(np.float32)):
-                raise ValueError("a table is read wrongly")
-            local = call.steps[0].kernel.local_bytes
-            if local:
-                report.errors.append(f"a table of {num_bytes} bytes costs {local} bytes of local memory")
-            ours, name = taken(call, items), f"table of {num_bytes >> 10} KB, {label}"
-            for where in ("parameters", "memory"):
-                peer = found.get(f"{name}, {where}")
-                report.rows.append(Row(f"{name}; peer: table in {where}", ours, peer, num_bytes=4 * items, goal=1.0))
-
-
-def sums(report):
-    """Measure sums of 2^28 float32 beside `device.sum`."""
-    items = 1 << 28
-    x = cuda.to_device(np.arange(1 << 20, dtype=np.float32) % 4)
-    whole = cuda.device_array(items, np.float32)
-    for start in range(0, items, x.size):
-        whole[start : start + x.size].copy_to_device(x)
-    out = cuda.device_array(1, np.float32)
-    right = 1.5 * items
-    peer = wk.prepare(device.sum, whole, out=out)
-    peer_time, copy = queued_time(peer), copy_time(4 * items)
-    for name, given, array, body in (
-        ("1-D", items, whole, lambda i, x: x[i]),
-        ("2-D", (1 << 14, 1 << 14), whole.reshape(1 << 14, 1 << 14), lambda i, j, x: x[i, j]),
-        ("3-D", (512, 1024, 512), whole.reshape(512, 1024, 512), lambda i, j, k, x: x[i, j, k]),
-    ):
-        call = wk.prepare(wk.parallel_reduce_sum, given, body, array, out=out)
+    for items, label in ((1 << 12, "4K"), (1 << 21, "2M")):
+        y = cuda.device_array(items, np.float32)
+        call = wk.prepare(wk.parallel_for, items, look_up, y)
         call()
-        if abs(float(out.copy_to_host()[0]) - right) > 1e-3 * right:
-            raise ValueError(f"the sum is {out.copy_to_host()[0]} instead of {right}")
-        goal = None if name == "2-D" else 1 / 0.95
-        case = f"parallel_reduce_sum 2^28, {name}; peer: device.sum"
-        report.rows.append(Row(case, queued_time(call), peer_time, num_bytes=4 * items, copy=copy, goal=goal))
-    later = wk.prepare(wk.parallel_reduce, items, lambda i, x: x[i], lambda a, b: a + b, 0.0, whole, out=out)
-    case = "parallel_reduce 2^28 in order, a user's a + b; peer: device.sum"
-    report.rows.append(Row(case, queued_time(later), peer_time, num_bytes=4 * items, copy=copy))
-
-
-def add_up(i, x, y, z):
-    """The least work with three arrays."""
-    z[i] = x[i] + y[i]
-
-
-def host(report):
-    """Measure what calls with three arrays cost the host."""
-    x, y, z = (cuda.to_device(np.zeros(1024, np.float32)) for _ in range(3))
-    call = wk.prepare(wk.parallel_for, 1024, add_up, x, y, z)
-    peer = host_time(raw_launch(call.steps[0]))
-    report.rows.append(Row("host, prepared", host_time(call), peer, goal=1.3))
-    ours = host_time(lambda: wk.parallel_for(1024, add_up, x, y, z))
-    report.rows.append(Row("host, one-shot", ours, peer, goal=3))
-    cube = [array.reshape(8, 8, 16) for array in (x, y, z)]
-    report.rows.append(Row("host, one-shot, 3-D", host_time(lambda: wk.parallel_for((8, 8, 16), add_3, *cube)), peer))
-
-    def captured(i):
-        z[i] = x[i] + y[i]
-
-    report.rows.append(Row("host, one-shot, captured arrays", host_time(lambda: wk.parallel_for(1024, captured)), peer))
-    out = cuda.device_array(1, np.float32)
-    ours = host_time(lambda: wk.parallel_reduce_sum(1024, lambda i, x: x[i], x, out=out))
-    report.rows.append(Row("host, parallel_reduce_sum with out, a new lambda each time", ours, peer))
-
-
-def add_3(i, j, k, x, y, z):
-    """The least work with three arrays of three axes."""
-    z[i, j, k] = x[i, j, k] + y[i, j, k]
+        if not np.array_equal(y.copy_to_host(), (np.arange(items) * 37 & mask).astype(np.float32)):
+            raise ValueError("a table is read wrongly")
+        local = call.steps[0].kernel.local_bytes
+        if local:
+            report.errors.append(f"a table of {num_bytes} bytes costs {local} bytes of local memory")
+        ours, name = taken(call, items), f"table of {num_bytes >> 10} KB, {label}"
+        for where in ("parameters", "memory"):
+            peer = found().get(f"{name}, {where}")
+            report.rows.append(Row(f"{name}; peer: table in {where}", ours, peer, num_bytes=4 * items, goal=1.0))
 
 
 def run(report):
     """Fill the report; a part that fails is an error of the report and costs the others nothing."""
     peer = Peer("parallel_for", cuda.get_current_device().compute_capability)
-    try:
-        found = peer.results()
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        found = {}
-    if not peer.built:
-        report.notes.append(peer.missing)
-    parts = [(case[0], lambda case=case: copies(report, *case, found)) for case in CASES]
-    parts += [("tables", lambda: tables(report, found)), ("sums", lambda: sums(report)), ("host", lambda: host(report))]
-    for name, part in parts:
-        print(f"  {name}", file=sys.stderr, flush=True)
+
+    @functools.cache
+    def found():
+        try:
+            return peer.results()
+        except RuntimeError as error:
+            report.errors.append(str(error))
+            return {}
+
+    parts = [(f"sum, {name}", functools.partial(sums, report, name)) for name in SUMS]  # while the peer is compiled
+    parts += [("sum in order", functools.partial(sum_in_order, report))]
+    parts += [(case[0], functools.partial(copies, report, *case, found)) for case in CASES]
+    parts += [(f"table of {size} bytes", functools.partial(tables, report, size, found)) for size in (2048, 8192)]
+    parts += [(case[0], functools.partial(host, report, *case)) for case in hosts()]
+    for name, part in report.cases(parts, title=lambda part: part[0]):
         try:
             part()
         except Exception as error:
             report.errors.append(f"{name}: {type(error).__name__}: {error}")
+    if not peer.built:
+        report.notes.append(peer.missing)
