@@ -1,13 +1,15 @@
 """Many threads, streams and lists with callbacks: nothing hangs, orders are kept, counts are exact, memory is flat.
 
 `WARPKIT_STRESS_SECONDS` says how long each of the long tests goes on, at least; from 60 on, every stream gets the 2,000
-lists that the contract names, however long they take.
+lists that the contract names, however long they take. On a GPU another thread holds the interpreter's lock inside calls
+of the driver meanwhile, in bursts: without a pause, every turn of every other thread would wait for a switch.
 """
 
 import ctypes
 import faulthandler
 import gc
 import os
+import sys
 import threading
 import time
 
@@ -23,7 +25,8 @@ LISTS = 2000 if SECONDS >= 60 else 6 if machine.SIMULATOR else 100
 THREADS = STREAMS = 2 if machine.SIMULATOR else 4
 N = 64
 FLAT = 64 << 20  # bytes by which memory may have grown
-PATIENCE = 300
+PATIENCE = 300  # beyond SECONDS, after which a test counts as hanging
+SWITCH = 0.0005  # seconds after which a thread that waits for the interpreter's lock asks for it
 
 
 @cuda.jit
@@ -37,7 +40,10 @@ def increase(x, amount):
 def guarded():
     """Say where every thread is, and end the process, when a test hangs: nothing in Python could."""
     faulthandler.dump_traceback_later(PATIENCE + SECONDS, exit=True)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
     yield
+    sys.setswitchinterval(before)
     faulthandler.cancel_dump_traceback_later()
 
 
@@ -99,27 +105,51 @@ def on_device():
     return total - free
 
 
+class Holder:
+    """A thread's work: calls of the driver that keep the interpreter's lock, until `ended`; `asked`: how many."""
+
+    def __init__(self, calls, pause):
+        self.ended, self.asked, self._calls, self._pause = threading.Event(), 0, calls, pause
+
+    def __call__(self):
+        machine.ensure_context()
+        library = ctypes.PyDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        while not self.ended.is_set():
+            for _ in range(self._calls):
+                status = library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+                assert status == 0
+            self.asked += self._calls
+            time.sleep(self._pause)
+
+
 def test_threads_and_streams_keep_their_order_and_their_memory():
     counters = [[Counter() for _ in range(STREAMS)] for _ in range(THREADS)]
-    memory = []
+    memory, holder, finished = [], Holder(10, 0.002), []
 
     def work(mine):
         def run():
             begin = time.monotonic()
-            while mine[0].submitted < LISTS or time.monotonic() - begin < SECONDS:
-                for counter in mine:
-                    counter.submit()
-                if mine[0].submitted % 50 == 0:  # a host that never waits has no bound on what is under way
+            try:
+                while mine[0].submitted < LISTS or time.monotonic() - begin < SECONDS:
                     for counter in mine:
-                        counter.stream.synchronize()
-                    memory.append((resident(), on_device()))
+                        counter.submit()
+                    if mine[0].submitted % 50 == 0:  # a host that never waits has no bound on what is under way
+                        for counter in mine:
+                            counter.stream.synchronize()
+                        memory.append((resident(), on_device()))
+            finally:
+                finished.append(mine)
+                if len(finished) == THREADS:
+                    holder.ended.set()
 
         return run
 
-    together(*[work(mine) for mine in counters])
+    together(*[work(mine) for mine in counters], *([] if machine.SIMULATOR else [holder]))
     for mine in counters:
         for counter in mine:
             counter.check()
+    assert machine.SIMULATOR or holder.asked
     gc.collect()
     for now, then in zip(memory[-1:], memory[len(memory) // 4 :]):
         assert now[0] - then[0] < FLAT
@@ -162,9 +192,7 @@ def test_callbacks_that_submit_to_other_streams():
 
 @pytest.mark.gpu
 def test_p24_callbacks_while_another_thread_holds_the_interpreter_inside_the_driver():
-    library = ctypes.PyDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")  # keeps the interpreter's lock
-    ended, asked = threading.Event(), []
-    counter = Counter()
+    counter, holder = Counter(), Holder(1, 0)
 
     def submit():
         begin = time.monotonic()
@@ -175,15 +203,7 @@ def test_p24_callbacks_while_another_thread_holds_the_interpreter_inside_the_dri
                     counter.stream.synchronize()
             counter.check()
         finally:
-            ended.set()
+            holder.ended.set()
 
-    def hold():
-        machine.ensure_context()
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        while not ended.is_set():
-            status = library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
-            assert status == 0
-            asked.append(1)
-
-    together(submit, hold)
-    assert asked
+    together(submit, holder)
+    assert holder.asked
