@@ -156,6 +156,13 @@ def test_memory_beyond_the_limit_is_refused_and_the_rest_goes_on():
     machine.release(machine.allocate(4096, 0), 0)
 
 
+@pytest.mark.parametrize("array", [np.arange(3.0)[1:2][::-1], np.arange(6.0).reshape(2, 3)[:, ::-1], np.float64(7)])
+def test_a_copy_of_any_strides_goes_to_the_device(array):
+    there = machine.to_device(array)
+    assert there.shape == np.shape(array)
+    assert (there.copy_to_host() == array).all()
+
+
 def test_a_device_array_frees_itself():
     for _ in range(100):
         array = machine.device_array((1 << 16,), np.uint8, 0)

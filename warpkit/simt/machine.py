@@ -109,7 +109,7 @@ def host_bytes(pointer: int, nbytes: int, owner: Any = None) -> np.ndarray:
 
 def to_device(array: np.ndarray) -> Any:
     """Return a device array with a copy of a NumPy array; done when it returns."""
-    there = cuda.to_device(np.asarray(array, order="C"))
+    there = cuda.to_device(np.array(array, order="C"))  # a copy: Numba misreads the stride of one reversed item
     stream_synchronize(0)  # the driver returns when it has read the array, and streams that do not block go on
     return there
 
