@@ -26,13 +26,18 @@ def check_apart(name: str, source: Argument, target: Argument) -> None:
     begin, to = source.pointer, target.pointer
     if begin + low >= to + out_high or to + out_low >= begin + high:
         return
-    if begin == to and source.dtype.itemsize == target.dtype.itemsize and _walk(source) == _walk(target):
+    if begin == to and in_one_place(source, target):
         return
     if _share(source, target):
         raise ValueError(
             f"{name}: out shares memory with x without being x, so that items would be overwritten before they are "
             "read; pass x itself, or memory of its own."
         )
+
+
+def in_one_place(source: Argument, target: Argument) -> bool:
+    """Return whether two arrays, if they begin at one address, have each item in the same place."""
+    return source.dtype.itemsize == target.dtype.itemsize and _walk(source) == _walk(target)
 
 
 def _walk(argument: Argument) -> Any:

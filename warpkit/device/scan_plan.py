@@ -112,6 +112,7 @@ class Sized(NamedTuple):
     block: tuple[int, int, int]
     shared: int
     slots: int
+    n: int
     count: Any
 
 
@@ -149,8 +150,8 @@ class Working:
             raise ValueError(f"a scan of {n} items has {tiles} tiles, more than 2^28; pass a policy with larger ones.")
         blocks = min(tiles, self.most_blocks) if self.ring else tiles
         slots = HEAD + tiles if self.ring or tiles > 1 else 0
-        count = machine.scalar_payload(COUNT, n)
-        return Sized(self.kernel, (blocks, 1, 1), (self.shape.threads, 1, 1), self.shared, slots, count)
+        grid, block = (blocks, 1, 1), (self.shape.threads, 1, 1)
+        return Sized(self.kernel, grid, block, self.shared, slots, n, machine.scalar_payload(COUNT, n))
 
 
 class Scanning:
@@ -158,6 +159,7 @@ class Scanning:
 
     def __init__(self, what: ScanOf, policy: ScanPolicy) -> None:
         self.what, self.policy, self.total, self.starts = what, policy, what.total, what.starts
+        self.specs = specs_of(what)
         self.states = array_spec(state_dtype(what.total), 1)
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
         self._few: Working | None = None
