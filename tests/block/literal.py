@@ -65,8 +65,10 @@ def barriers(ptx):
 
 
 # In the code of a reduction or a scan; two of them on every way: one between the levels and one behind the reads. In
-# blocks of whole warps the latter stands once for up to four warps and once for more; a partial warp has both again.
-REDUCTION_BARRIERS = 5
+# blocks of whole warps the latter stands once for up to four warps and once for more; a partial warp has both again. A
+# reduction of more than eight warps has it a third time.
+SCAN_BARRIERS = 5
+REDUCTION_BARRIERS = 6
 
 
 def shared_bytes(ptx):

@@ -8,7 +8,7 @@ from numba import cuda
 import warpkit as wk
 from tests.ptx import assemble, assert_register_only, count
 
-from .literal import REDUCTION_BARRIERS, barriers, shared_bytes
+from .literal import SCAN_BARRIERS, barriers, shared_bytes
 from .test_queue_items import FORMS
 
 i32, u32, i64 = numba.int32[::1], numba.uint32[::1], numba.int64[::1]
@@ -47,7 +47,7 @@ def test_one_global_atomic_and_the_barriers_of_the_docstring(compile_ptx, functi
     assert_register_only(ptx)
     assert count(ptx, "atom.global") == 1
     assert count(ptx, "atom.shared") == count(ptx, "div") == count(ptx, "rem") == 0
-    assert barriers(ptx) == REDUCTION_BARRIERS + 2
+    assert barriers(ptx) == SCAN_BARRIERS + 2
     assert count(ptx, "vote.sync") == (0 if ordered else 2 * size)  # once with the mask of whole warps, once of a part
     assert sorted(shared_bytes(ptx).values()) == [SCAN, POOL][: 2 if ordered else 1]
 

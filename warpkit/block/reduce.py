@@ -9,7 +9,7 @@ from ..simt.sync import barrier
 from ..simt.types import hold, identity_like
 from ..warp.participants import check_builtin, check_operator
 from .shape import check_count, existing_lanes, int32, lane_number, lanes_of, valid_threads, warp_number, warps_of
-from .totals import SLOTS, fold_totals, fold_whole, put_total, scan_lanes, to_first_lane, whole_warps
+from .totals import SLOTS, fold_all, fold_totals, put_total, scan_lanes, to_first_lane, whole_warps
 
 
 @device_function()
@@ -19,8 +19,7 @@ def reduce_whole(words, value, op):
     if lane_number() == 0:
         put_total(words, warp_number(), total)
     barrier()
-    warps = int32(block_size() >> 5)
-    return fold_whole(words, value, op, warps, warps, None)[0]
+    return fold_all(words, value, op, int32(block_size() >> 5))
 
 
 @device_function()
@@ -40,12 +39,13 @@ def reduce_threads(value, op, num_valid, empty):
     """Reduce `value` over the first `num_valid` threads of the block, None for all; `empty` for none."""
     words = scratch(SLOTS, value)
     threads = valid_threads(num_valid)
-    if whole_warps(threads):
-        return reduce_whole(words, value, op)
-    total = reduce_first(words, value, op, threads)
-    if num_valid is None:
-        return total
-    return total if threads > 0 else empty
+    if not whole_warps(threads):  # the compiler puts the other way in line
+        total = reduce_first(words, value, op, threads)
+        if num_valid is not None:
+            total = total if threads > 0 else empty
+    else:
+        total = reduce_whole(words, value, op)
+    return total
 
 
 def _check_reduce(value: Kind, op: Kind, num_valid: Kind) -> None:
@@ -63,10 +63,11 @@ def block_reduce(value, op, num_valid=None):
     there are: all.
     Returns: the reduction, type of `value`, the same bits in every thread; the caller's own value for num_valid 0.
     Storage: 32 slots of shared memory, each the value's 32-bit words rounded up to a power of two, × 4 bytes (128 bytes
-    for float32), one memory shared by all collectives of that size; free again when it returns.
+    for float32), one memory shared by all collectives of that size; free again when it returns. One slot more, apart
+    from these, for what takes no redux.
     Order: linear thread index; `op` need not be commutative. Deterministic.
-    Cost: 2 barriers; a warp's `warp_reduce`, then per 32-bit word no shuffle for up to 4 warps, 1 for 8, 2 for 16,
-    3 for 32.
+    Cost: 2 barriers; a warp's `warp_reduce`, then per 32-bit word no shuffle for up to 4 warps, 1 for 8; with more
+    a second redux, or 2 shuffles for 16 and 3 for 32 in the first warp, which hands out the result.
     Errors: Refused for a record and for a built-in `op` not defined on the type.
     Source: two levels, warps then their totals.     Example: 100 threads hold their index, add -> 4950 in every thread.
     """

@@ -3,19 +3,20 @@
 After the barrier each warp reads the totals again, four a lane in one broadcast of neighbouring words, folds them in
 registers and combines the lanes by shuffles: none for up to 4 warps, one for 8, two for 16, three for 32. The result is
 in every thread, with no further barrier to hand it out. Where the last warp is partial, and could not take part in a
-shuffle of a whole warp, every thread goes through the totals one by one.
+shuffle of a whole warp, every thread goes through the totals one by one. Reductions of more than 8 warps end otherwise:
+by one instruction of every warp where there is one for the operator, else in the first warp alone.
 
 Whole warps and others are told apart once, at the top of each collective: its two ways share no branches.
 """
 
-from ..simt.lanes import block_size, shuffle_down, shuffle_up, shuffle_xor
+from ..simt.lanes import block_size, has_redux, redux, shuffle_down, shuffle_up, shuffle_xor, thread_index
 from ..simt.machine import device_function
-from ..simt.memory import put, take, words_of
+from ..simt.memory import put, result_scratch, take, words_of
 from ..simt.sync import barrier
 from ..simt.types import combine, identity_or_own, is_commutative
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
-from .shape import int32, lane_number, log2_up
+from .shape import int32, lane_number, log2_up, warp_number
 
 SLOTS = 32  # one a warp
 
@@ -51,15 +52,25 @@ def take_four(words, warp, like):
 
 @device_function()
 def fold_four(totals, count, op):
-    """Combine the first `count` of four totals in order, as a tree; the first one for 0."""
+    """Combine the first `count` of four totals in order, as a tree; the first one for 0.
+
+    A built-in operator is computed on what means nothing too, which is cheaper than branching around it.
+    """
     total = totals[0]
     last = totals[2]
-    if count > 1:
-        total = combine(op, total, totals[1])
-    if count > 3:
-        last = combine(op, last, totals[3])
-    if count > 2:
-        total = combine(op, total, last)
+    if is_commutative(op):
+        pair, other = combine(op, total, totals[1]), combine(op, last, totals[3])
+        total = pair if count > 1 else total
+        last = other if count > 3 else last
+        both = combine(op, total, last)
+        total = both if count > 2 else total
+    else:
+        if count > 1:
+            total = combine(op, total, totals[1])
+        if count > 3:
+            last = combine(op, last, totals[3])
+        if count > 2:
+            total = combine(op, total, last)
     return total
 
 
@@ -130,6 +141,45 @@ def fold_whole(words, like, op, warps, before, every):
     barrier()
     prefix = fold_four(four, before, op)
     return prefix, (prefix if every is None else fold_four(four, every, op))
+
+
+@device_function()
+def fold_at_once(words, like, op, warps):
+    """Combine all totals in a block of whole warps by one instruction: every lane reads one of them."""
+    total = take_total(words, lane_number(), like)
+    barrier()
+    return redux(op, FULL_MASK, total if lane_number() < warps else identity_or_own(op, like))
+
+
+@device_function()
+def fold_in_one_warp(words, like, op, warps):
+    """Combine all totals in a block of whole warps: the first warp does, and hands the result to all.
+
+    With many warps that takes less time than if each did: they would wait for one another's reads and shuffles.
+    """
+    result, slot = result_scratch(like), int32(thread_index() >> 10)  # 0; known before the barrier, as an address
+    if warp_number() == 0:
+        part = lane_part(warps)
+        total = fold_lanes(take_four(words, int32(4 * part), like), part, like, op, warps, warps)
+        if lane_number() == 0:
+            put(result, slot, 1, total)
+    barrier()
+    return take(result, slot, 1, like)
+
+
+@device_function()
+def fold_all(words, like, op, warps):
+    """Combine all totals in a block of whole warps, after the barrier behind `put_total`: in every thread.
+
+    The words are free when it returns.
+    """
+    if warps <= 8:
+        total = fold_whole(words, like, op, warps, warps, None)[0]
+    elif has_redux(op, like):
+        total = fold_at_once(words, like, op, warps)
+    else:
+        total = fold_in_one_warp(words, like, op, warps)
+    return total
 
 
 @device_function()

@@ -192,6 +192,18 @@ def scratch(slots, like):
 
 
 @operation
+def result_scratch(like):
+    """Return the block's scratch for a result like `like` that one thread hands to all: 32-bit words, not initialised.
+
+    One memory per size in the whole kernel, apart from `scratch`. Whoever uses it stores between two barriers of its
+    own and reads behind them; nobody waits after reading, since the next to store waits for all first.
+    The size is the words of a value, rounded up to a power of two, × 4 bytes.
+    """
+    size = 1 << (words_of(like) - 1).bit_length()
+    return simulator.shared(("result", size), size, "uint32")
+
+
+@operation
 def words_of(value):
     """Return how many 32-bit words hold `value`, known at compile time."""
     return -(-len(packed(value)) // 4)

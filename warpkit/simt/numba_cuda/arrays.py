@@ -143,13 +143,21 @@ register_intrinsic(memory.local_like, _local_like)
 def _scratch(typing_context, slots, like):
     if not isinstance(slots, types.IntegerLiteral):
         raise RequireLiteralValue("scratch: slots must be a compile-time integer")
+    return _shared_words("scratch", slots.literal_value, like, (slots, types.unliteral(like)))
+
+
+def _result_scratch(typing_context, like):
+    return _shared_words("result", 1, like, (types.unliteral(like),))
+
+
+def _shared_words(what, slots, like, arguments):
     movable(like, "scratch")
     result = types.Array(types.uint32, 1, "C")
 
     def generate(context, builder, sig, args):
         words = word_count(context.get_value_type(held(types.unliteral(like))))
-        size = slots.literal_value << (words - 1).bit_length()
-        name = f"_warpkit_scratch_{4 * size}"  # one name, one memory, whichever functions use it
+        size = slots << (words - 1).bit_length()
+        name = f"_warpkit_{what}_{4 * size}"  # one name, one memory, whichever functions use it
         symbol = builder.module.globals.get(name)
         if symbol is None:
             block = ir.ArrayType(I32, size)
@@ -160,10 +168,11 @@ def _scratch(typing_context, slots, like):
         pointer = builder.addrspacecast(symbol, ir.PointerType(ir.IntType(8)), "generic")
         return array_at(context, builder, result, pointer, [size])
 
-    return signature(result, slots, types.unliteral(like)), generate
+    return signature(result, *arguments), generate
 
 
 register_intrinsic(memory.scratch, _scratch)
+register_intrinsic(memory.result_scratch, _result_scratch)
 
 
 def element_pointer(context, builder, array_type, array, index, index_type):
