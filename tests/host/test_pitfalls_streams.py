@@ -14,6 +14,7 @@ import warpkit as wk
 from warpkit.errors import Refused
 from warpkit.host import submission
 from warpkit.host.commands import StagedUpload
+from warpkit.host.launch import on_device
 from warpkit.simt import machine
 from warpkit.simt.steps import CopyStep
 
@@ -27,6 +28,13 @@ def increase(x, amount):
     i = cuda.grid(1)
     if i < x.size:
         x[i] += amount
+
+
+HOST = np.arange(N)
+
+
+def read_host(i, x):
+    x[i] = HOST[i]
 
 
 @cuda.jit
@@ -220,12 +228,13 @@ def test_p27_p28_what_never_ran_before_is_captured():
 def test_p27_what_no_graph_can_hold_is_refused_in_a_sentence():
     from .test_parallel_large import captured
 
-    refused = []
+    refused, x = [], device(np.zeros(N))
 
     def work(stream):
         for wrong in (
             lambda: wk.parallel_reduce_sum(N, lambda i: i, stream=stream),
             lambda: stream << wk.CommandList().add_callback(print).commit(),
+            lambda: wk.parallel_for(N, read_host, x, stream=stream),
         ):
             with pytest.raises(Refused, match=r"captured|pass out="):
                 wrong()
@@ -233,7 +242,16 @@ def test_p27_what_no_graph_can_hold_is_refused_in_a_sentence():
         wk.parallel_for(N, lambda i: i, stream=stream)
 
     captured(work)()
-    assert len(refused) == 2
+    assert len(refused) == 3
+
+
+def test_p28_a_captured_host_array_is_not_copied_into_a_graph(monkeypatch):
+    assert on_device(HOST, 0).copy_to_host().tolist() == HOST.tolist()
+    monkeypatch.setattr(machine, "is_capturing", lambda stream: True)
+    with pytest.raises(Refused, match=r"a NumPy array that a function captures is copied.*prepare\(\) before"):
+        on_device(HOST, 0)
+    kept = device(HOST)
+    assert on_device(kept, 0) is kept
 
 
 def test_p31_a_stream_that_is_dropped_while_it_has_work():

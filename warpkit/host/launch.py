@@ -157,6 +157,11 @@ def on_device(array: Any, stream: int) -> Any:
     """Return a device array as it is, a NumPy array as a copy that is there for work on `stream`."""
     if not isinstance(array, np.ndarray):
         return array
+    if machine.is_capturing(stream):
+        raise Refused(
+            "a NumPy array that a function captures is copied for each call, and a graph would repeat a copy of memory "
+            "that is gone: capture a device array while the stream is captured, or prepare() before."
+        )
     source = np.asarray(array, order="C")  # ascontiguousarray would give an array without dimensions one
     target = machine.device_array(source.shape, source.dtype, stream)
     machine.copy_from_host(as_argument(target, "a captured array").pointer, source.ctypes.data, source.nbytes, stream)
