@@ -134,7 +134,7 @@ def test_a_vector_is_one_load_and_one_store(compile_ptx, name, nbytes):
     ptx = compile_ptx(run, array_of(dtype), array_of("int64"), array_of(dtype), array_of("boolean"))
     assert count(ptx, "ld.global") == 2  # the start, and the vector
     assert count(ptx, "st.global") == 2  # the answer of is_aligned, and the vector
-    wide = {2: r"ld\.global\.[bu]16", 4: r"ld\.global\.[bu]32", 8: r"ld\.global\.(v2\.[bu]32|[bu]64)"}
+    wide = {2: r"ld\.global\.[bu]16", 4: r"ld\.global\.[bfu]32", 8: r"ld\.global\.(v2\.[bu]32|[bu]64)"}
     wide[16] = r"ld\.global\.(v4\.[bu]32|v2\.[bu]64)"
     assert re.search(wide[nbytes], ptx)
     assert re.search(wide[nbytes].replace("ld", "st", 1), ptx)

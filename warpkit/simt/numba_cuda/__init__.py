@@ -12,6 +12,7 @@ def register() -> None:
         bits,
         debug,
         lanes,
+        lookups,
         memory,
         modules,
         operators,

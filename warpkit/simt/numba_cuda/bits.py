@@ -4,35 +4,35 @@ import numpy as np
 from numba import cuda
 from numba.cuda import libdevice
 from numba.cuda import types as nb
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import bits
 from .kinds import kind_of
+from .templates import lowers, register
+from .words import i32
 
 
-@overload(bits.popcount, target="cuda")
-def _lower_popcount(mask):
-    return lambda mask: np.int32(cuda.popc(np.uint32(mask)))
+def _register(public, name, result, change) -> None:
+    """Let `public` be CUDA's function `name` of 32 bits, whose result `change(builder, result)` changes."""
+    function = getattr(cuda, name)
+
+    def define(typing_context, mask):
+        def generate(context, builder, sig, args):
+            return change(builder, context.get_function(function, signature(nb.int32, nb.uint32))(builder, args))
+
+        return signature(result, nb.uint32), generate
+
+    register(public, define)
 
 
-@overload(bits.highest_bit, target="cuda")
-def _lower_highest_bit(mask):
-    return lambda mask: np.int32(31 - cuda.clz(np.uint32(mask)))
+_register(bits.popcount, "popc", nb.int32, lambda builder, found: found)
+_register(bits.highest_bit, "clz", nb.int32, lambda builder, found: builder.sub(i32(31), found))
+_register(bits.lowest_bit, "ffs", nb.int32, lambda builder, found: builder.sub(found, i32(1)))
+_register(bits.reverse_bits, "brev", nb.uint32, lambda builder, found: found)
 
 
-@overload(bits.lowest_bit, target="cuda")
-def _lower_lowest_bit(mask):
-    return lambda mask: np.int32(np.int32(cuda.ffs(np.uint32(mask))) - 1)
-
-
-@overload(bits.reverse_bits, target="cuda")
-def _lower_reverse_bits(mask):
-    return lambda mask: np.uint32(cuda.brev(np.uint32(mask)))
-
-
-@overload(bits.multiply_high, target="cuda")
-def _lower_multiply_high(a, b):
+@lowers(bits.multiply_high)
+def _multiply_high(typing_context, a, b):
     types = nb.unliteral(a), nb.unliteral(b)
     if types == (nb.uint32, nb.uint32):
         return lambda a, b: np.uint32(libdevice.umulhi(a, b))
@@ -41,15 +41,10 @@ def _lower_multiply_high(a, b):
     bits.refuse_factors(*(kind_of(t).name for t in types))
 
 
-@intrinsic
+@lowers(bits.shift_right)
 def _shift_right(typing_context, word, places):
     # Numba's own >> widens to 64 bits, and LLVM cannot take that back without knowing that `places` is below 32
     t = nb.unliteral(word)
     if t not in (nb.uint32, nb.uint64):
         bits.refuse_shift(kind_of(t).name)
     return signature(t, t, t), lambda context, builder, sig, args: builder.lshr(*args)
-
-
-@overload(bits.shift_right, target="cuda")
-def _lower_shift_right(word, places):
-    return lambda word, places: _shift_right(word, places)

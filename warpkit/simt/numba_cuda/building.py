@@ -7,9 +7,9 @@ from numba.cuda import dispatcher, utils
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.descriptor import cuda_target
-from numba.cuda.flags import CUDAFlags
 
 from .lift import LiftingCompiler
+from .pipeline import flags_for, without_collector
 
 _capabilities: list[tuple[int, int]] = []
 
@@ -25,7 +25,7 @@ def compiling_for(chosen):
 
     Its dispatchers ask for the current device, which need not be there and need not be the one compiled for.
     """
-    with global_compiler_lock:
+    with global_compiler_lock, without_collector():
         asked = dispatcher.get_current_device
         dispatcher.get_current_device = lambda: python.SimpleNamespace(compute_capability=chosen)
         _capabilities.append(chosen)
@@ -43,26 +43,16 @@ def build(function, args, return_type, options, scope, receiver=None):
     options: fastmath, debug, lineinfo, as a dict.  receiver: the type of the struct that holds the arrays of a device
     function, which is the first of `args` then.
     """
+    flags = flags_for(capability(), **{name: bool(options.get(name)) for name in ("debug", "lineinfo", "fastmath")})
     compiler = LiftingCompiler(
         cuda_target.typing_context, cuda_target.target_context, None, args if receiver is None else args[1:],
-        return_type, _flags(options), {}, CUDACallConv(cuda_target.target_context), {},
+        return_type, flags, {}, CUDACallConv(cuda_target.target_context), {},
     )  # fmt: skip
     compiler.scope, compiler.receiver = scope, receiver
     with utils.numba_target_override():
         result = compiler.compile_extra(function)
     result.library.finalize()
     return result, compiler.positions
-
-
-def _flags(options):
-    debug, lineinfo, fastmath = (bool(options.get(name)) for name in ("debug", "lineinfo", "fastmath"))
-    flags = CUDAFlags()
-    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    flags.debuginfo, flags.dbg_directives_only = debug or lineinfo, lineinfo
-    flags.error_model, flags.dbg_extend_lifetimes = "python" if debug else "numpy", debug
-    flags.fastmath, flags.compute_capability = fastmath, capability()
-    flags.nvvm_options = {"fastmath": fastmath, "opt": 0 if debug else 3, **({"g": None} if debug else {})}
-    return flags
 
 
 def is_known(function) -> bool:

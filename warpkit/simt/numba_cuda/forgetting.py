@@ -7,7 +7,9 @@ An operator made in a loop is a new type each time, and every library function o
 from numba.cuda import types
 from numba.cuda.descriptor import cuda_target
 
-_CACHES = ("_impl_cache", "_compiled_overloads", "_inline_overloads", "_overload_cache")
+from .templates import Found
+
+_CACHES = ("_impl_cache", "_impl_keys", "_compiled_overloads", "_inline_overloads", "_overload_cache")
 
 
 def forget(dispatchers, kept) -> None:
@@ -15,7 +17,9 @@ def forget(dispatchers, kept) -> None:
     gone = {id(dispatcher) for dispatcher in dispatchers}
     for template in _templates():
         for name in _CACHES:
-            _drop(vars(template).get(name) or {}, gone)
+            for dropped in _drop(vars(template).get(name) or {}, gone):
+                if isinstance(dropped, Found):
+                    cuda_target.target_context.remove_user_function(dropped.key)
     for dispatcher in kept:
         for result in _drop(dispatcher.overloads, gone):
             cuda_target.target_context.remove_user_function(result.entry_point)

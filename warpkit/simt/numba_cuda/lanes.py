@@ -1,17 +1,12 @@
 """Who a lane is, on the hardware."""
 
-import numpy as np
 from llvmlite import ir
-from numba import cuda
 from numba.cuda import cgutils, types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import lanes
-from .words import I32, i32
-
-I1 = ir.IntType(1)
-BALLOT = 3  # the mode of NVVM's vote that returns the mask
+from .templates import lowers, register
+from .words import I32, I64, i32
 
 
 def read_register(builder, name: str):
@@ -20,25 +15,22 @@ def read_register(builder, name: str):
     return builder.call(cgutils.get_or_insert_function(builder.module, function, f"llvm.nvvm.read.ptx.sreg.{name}"), [])
 
 
-def special_register(name: str):
-    """Return an intrinsic that reads a 32-bit special register as uint32."""
+def _register(public, name: str) -> None:
+    """Let `public` read a 32-bit special register as int32."""
 
-    @intrinsic
-    def read(typing_context):
-        return signature(types.uint32), lambda context, builder, sig, args: read_register(builder, name)
+    def define(typing_context):
+        return signature(types.int32), lambda context, builder, sig, args: read_register(builder, name)
 
-    return read
-
-
-_lane_id = special_register("laneid")
+    register(public, define)
 
 
-@overload(lanes.lane_id, target="cuda")
-def _lower_lane_id():
-    return lambda: np.int32(_lane_id())
+_register(lanes.lane_id, "laneid")
+_register(lanes.thread_x, "tid.x")
+_register(lanes.block_x, "ctaid.x")
+_register(lanes.grid_x, "nctaid.x")
 
 
-@intrinsic
+@lowers(lanes.lanes_below)
 def _lanes_below(typing_context):
     # from the lane, which is read once, not from %lanemask_lt, which costs another slow register read
     def generate(context, builder, sig, args):
@@ -47,55 +39,45 @@ def _lanes_below(typing_context):
     return signature(types.uint32), generate
 
 
-@overload(lanes.lanes_below, target="cuda")
-def _lower_lanes_below():
-    return lambda: _lanes_below()
+def _linear(builder, index: str, size: str, llvm_type):
+    """Return x + (y + z · rows) · columns of two registers of three dimensions."""
+    x, y, z, columns, rows = (
+        builder.sext(value, llvm_type) if llvm_type != I32 else value
+        for value in (
+            read_register(builder, name) for name in (*(f"{index}.{axis}" for axis in "xyz"), f"{size}.x", f"{size}.y")
+        )
+    )
+    return builder.add(builder.mul(builder.add(builder.mul(z, rows), y), columns), x)
 
 
-@overload(lanes.thread_index, target="cuda")
-def _lower_thread_index():
-    def linear():
-        row = np.int32(cuda.threadIdx.z) * np.int32(cuda.blockDim.y) + np.int32(cuda.threadIdx.y)
-        return np.int32(np.int32(row) * np.int32(cuda.blockDim.x) + np.int32(cuda.threadIdx.x))
-
-    return linear
+def _product(builder, size: str, llvm_type):
+    """Return the product of a register's three dimensions."""
+    x, y, z = (read_register(builder, f"{size}.{axis}") for axis in "xyz")
+    x, y, z = (builder.sext(value, llvm_type) if llvm_type != I32 else value for value in (x, y, z))
+    return builder.mul(builder.mul(x, y), z)
 
 
-@overload(lanes.block_size, target="cuda")
-def _lower_block_size():
-    return lambda: np.int32(np.int32(cuda.blockDim.x * cuda.blockDim.y) * cuda.blockDim.z)
+@lowers(lanes.thread_index)
+def _thread_index(typing_context):
+    return signature(types.int32), lambda context, builder, sig, args: _linear(builder, "tid", "ntid", I32)
 
 
-@overload(lanes.block_index, target="cuda")
-def _lower_block_index():
-    def linear():
-        row = np.int64(cuda.blockIdx.z) * np.int64(cuda.gridDim.y) + np.int64(cuda.blockIdx.y)
-        return row * np.int64(cuda.gridDim.x) + np.int64(cuda.blockIdx.x)
-
-    return linear
+@lowers(lanes.block_size)
+def _block_size(typing_context):
+    return signature(types.int32), lambda context, builder, sig, args: _product(builder, "ntid", I32)
 
 
-@overload(lanes.grid_size, target="cuda")
-def _lower_grid_size():
-    return lambda: np.int64(cuda.gridDim.x) * np.int64(cuda.gridDim.y) * np.int64(cuda.gridDim.z)
+@lowers(lanes.block_index)
+def _block_index(typing_context):
+    return signature(types.int64), lambda context, builder, sig, args: _linear(builder, "ctaid", "nctaid", I64)
 
 
-@overload(lanes.thread_x, target="cuda")
-def _lower_thread_x():
-    return lambda: np.int32(cuda.threadIdx.x)
+@lowers(lanes.grid_size)
+def _grid_size(typing_context):
+    return signature(types.int64), lambda context, builder, sig, args: _product(builder, "nctaid", I64)
 
 
-@overload(lanes.block_x, target="cuda")
-def _lower_block_x():
-    return lambda: np.int32(cuda.blockIdx.x)
-
-
-@overload(lanes.grid_x, target="cuda")
-def _lower_grid_x():
-    return lambda: np.int32(cuda.gridDim.x)
-
-
-@intrinsic
+@lowers(lanes.group_lanes)
 def _group_lanes(typing_context, width):
     def generate(context, builder, sig, args):
         lane = read_register(builder, "laneid")
@@ -105,17 +87,12 @@ def _group_lanes(typing_context, width):
     return signature(types.uint32, types.int32), generate
 
 
-@overload(lanes.group_lanes, target="cuda")
-def _lower_group_lanes(width):
-    return lambda width: _group_lanes(np.int32(width))
+@lowers(lanes.as_mask)
+def _as_mask(typing_context, mask):
+    return signature(types.uint32, types.uint32), lambda context, builder, sig, args: args[0]
 
 
-@overload(lanes.as_mask, target="cuda")
-def _lower_as_mask(mask):
-    return lambda mask: np.uint32(mask)
-
-
-@intrinsic
+@lowers(lanes.active_mask)
 def _active_mask(typing_context):
     # Numba's own cuda.activemask() is not marked convergent.
     def generate(context, builder, sig, args):
@@ -123,8 +100,3 @@ def _active_mask(typing_context):
         return builder.call(asm, [], attrs=("convergent",))
 
     return signature(types.uint32), generate
-
-
-@overload(lanes.active_mask, target="cuda")
-def _lower_active_mask():
-    return lambda: _active_mask()

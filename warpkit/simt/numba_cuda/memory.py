@@ -1,18 +1,17 @@
 """Values as 32-bit words in shared memory."""
 
-import numpy as np
 from numba.cuda import types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import memory
 from .arrays import element_pointer
 from .records import held, hold
+from .templates import lowers
 from .values import movable
 from .words import from_words, i32, to_words, word_count
 
 
-@intrinsic
+@lowers(memory.words_of)
 def _words_of(typing_context, value):
     movable(value, "words_of")
 
@@ -22,18 +21,13 @@ def _words_of(typing_context, value):
     return signature(types.int32, types.unliteral(value)), generate
 
 
-@overload(memory.words_of, target="cuda")
-def _lower_words_of(value):
-    return lambda value: _words_of(value)
-
-
 def _word_pointers(context, builder, words_type, words, slot, stride, count):
     """Return the addresses of the words of one slot."""
     first = element_pointer(context, builder, words_type, words, slot, types.int32)
     return [builder.gep(first, [builder.mul(stride, i32(k))]) for k in range(count)]
 
 
-@intrinsic
+@lowers(memory.put)
 def _put(typing_context, words, slot, stride, value):
     movable(value, "put")
 
@@ -47,12 +41,7 @@ def _put(typing_context, words, slot, stride, value):
     return signature(types.void, words, types.int32, types.int32, types.unliteral(value)), generate
 
 
-@overload(memory.put, target="cuda")
-def _lower_put(words, slot, stride, value):
-    return lambda words, slot, stride, value: _put(words, np.int32(slot), np.int32(stride), value)
-
-
-@intrinsic
+@lowers(memory.take)
 def _take(typing_context, words, slot, stride, like):
     result = movable(like, "take")
 
@@ -62,8 +51,3 @@ def _take(typing_context, words, slot, stride, like):
         return from_words(builder, target, [builder.load(pointer) for pointer in pointers])
 
     return signature(result, words, types.int32, types.int32, types.unliteral(like)), generate
-
-
-@overload(memory.take, target="cuda")
-def _lower_take(words, slot, stride, like):
-    return lambda words, slot, stride, like: _take(words, np.int32(slot), np.int32(stride), like)

@@ -4,7 +4,6 @@ import math
 
 from llvmlite import ir
 from numba.cuda import types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import ops
@@ -12,6 +11,7 @@ from ..rules import check_operands
 from .capability import at_least
 from .kinds import kind_of
 from .records import held, hold
+from .templates import register
 from .values import bfloat16_to_float32, components, convert, float32_to_bfloat16, join, split
 from .words import I16
 
@@ -136,22 +136,21 @@ def apply(context, builder, op, t, a, b):
     return join(context, builder, t, [apply(context, builder, op, part, x, y) for part, x, y in pairs])
 
 
+def calculation(op, a, b):
+    """Return the signature of a built-in operator's call and what generates it."""
+    a_type, b_type = types.unliteral(a), types.unliteral(b)
+    check_operands(op, kind_of(a), kind_of(b))
+
+    def generate(context, builder, sig, args):
+        a, b = (hold(context, builder, t, v) for t, v in zip(sig.args, args, strict=True))
+        t = held(sig.args[0])
+        return apply(context, builder, op, t, a, convert(context, builder, b, held(sig.args[1]), t))
+
+    return signature(held(a_type), a_type, b_type), generate
+
+
 def _register(op) -> None:
-    @intrinsic
-    def calculate(typing_context, a, b):
-        a_type, b_type = types.unliteral(a), types.unliteral(b)
-        check_operands(op, kind_of(a), kind_of(b))
-
-        def generate(context, builder, sig, args):
-            a, b = (hold(context, builder, t, v) for t, v in zip(sig.args, args, strict=True))
-            t = held(sig.args[0])
-            return apply(context, builder, op, t, a, convert(context, builder, b, held(sig.args[1]), t))
-
-        return signature(held(a_type), a_type, b_type), generate
-
-    @overload(op, target="cuda")
-    def lower(a, b):
-        return lambda a, b: calculate(a, b)
+    register(op, lambda typing_context, a, b: calculation(op, a, b))
 
 
 for _op in ops.IDENTITIES:

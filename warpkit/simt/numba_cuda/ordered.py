@@ -1,9 +1,7 @@
 """Relaxed, acquiring and releasing access to global memory, and addresses."""
 
-import numpy as np
 from llvmlite import ir
 from numba.cuda import types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import memory
@@ -12,6 +10,7 @@ from ..rules import check_element, check_whole
 from .arrays import element_pointer
 from .kinds import kind_of
 from .records import held, hold
+from .templates import lowers, register
 from .values import castable, convert
 from .words import I16, I32, I64, from_words, to_words
 
@@ -30,8 +29,9 @@ def _size_of(context, name, element) -> int:
     return size
 
 
-def _ordered_load(instruction, name):
-    @intrinsic
+def _register_load(public, instruction) -> None:
+    name = public.__name__
+
     def load(typing_context, array, index):
         _check_element(name, array, index)
 
@@ -52,11 +52,12 @@ def _ordered_load(instruction, name):
 
         return signature(held(array.dtype), array, index), generate
 
-    return load
+    register(public, load)
 
 
-def _ordered_store(instruction, name):
-    @intrinsic
+def _register_store(public, instruction) -> None:
+    name = public.__name__
+
     def store(typing_context, array, index, value):
         _check_element(name, array, index)
         source, target = held(types.unliteral(value)), held(array.dtype)
@@ -82,7 +83,7 @@ def _ordered_store(instruction, name):
 
         return signature(types.void, array, index, types.unliteral(value)), generate
 
-    return store
+    register(public, store)
 
 
 def call_asm(builder, result, args, text, constraints):
@@ -90,42 +91,19 @@ def call_asm(builder, result, args, text, constraints):
     return builder.call(ir.InlineAsm(function, text, constraints + ",~{memory}", side_effect=True), args)
 
 
-_load_relaxed = _ordered_load("ld.relaxed.gpu", "load_relaxed")
-_load_acquire = _ordered_load("ld.acquire.gpu", "load_acquire")
-_store_relaxed = _ordered_store("st.relaxed.gpu", "store_relaxed")
-_store_release = _ordered_store("st.release.gpu", "store_release")
+_register_load(memory.load_relaxed, "ld.relaxed.gpu")
+_register_load(memory.load_acquire, "ld.acquire.gpu")
+_register_store(memory.store_relaxed, "st.relaxed.gpu")
+_register_store(memory.store_release, "st.release.gpu")
 
 
-@overload(memory.load_relaxed, target="cuda")
-def _lower_load_relaxed(array, index):
-    return lambda array, index: _load_relaxed(array, index)
-
-
-@overload(memory.load_acquire, target="cuda")
-def _lower_load_acquire(array, index):
-    return lambda array, index: _load_acquire(array, index)
-
-
-@overload(memory.store_relaxed, target="cuda")
-def _lower_store_relaxed(array, index, value):
-    return lambda array, index, value: _store_relaxed(array, index, value)
-
-
-@overload(memory.store_release, target="cuda")
-def _lower_store_release(array, index, value):
-    return lambda array, index, value: _store_release(array, index, value)
-
-
-@intrinsic
-def _address(typing_context, array, index):
+@lowers(memory.is_aligned)
+def _is_aligned(typing_context, array, index, nbytes):
     _check_element("is_aligned", array, index)
 
     def generate(context, builder, sig, args):
-        return builder.ptrtoint(element_pointer(context, builder, array, args[0], args[1], index), I64)
+        address = builder.ptrtoint(element_pointer(context, builder, array, args[0], args[1], index), I64)
+        inside = builder.sub(args[2], ir.Constant(I64, 1))
+        return builder.icmp_unsigned("==", builder.and_(address, inside), ir.Constant(I64, 0))
 
-    return signature(types.uint64, array, index), generate
-
-
-@overload(memory.is_aligned, target="cuda")
-def _lower_is_aligned(array, index, nbytes):
-    return lambda array, index, nbytes: (_address(array, index) & np.uint64(nbytes - 1)) == 0
+    return signature(types.boolean, array, index, types.int64), generate

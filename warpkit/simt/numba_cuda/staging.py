@@ -3,16 +3,16 @@
 import numpy as np
 from llvmlite import ir
 from numba.cuda import types
-from numba.cuda.extending import _intrinsic, intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import staging
 from ..lanes import thread_index
 from .arrays import SHARED, allocate_local, allocate_shared, array_at, element_pointer
-from .capability import at_least, constant_bool
+from .capability import at_least
 from .kinds import kind_of
 from .ordered import call_asm
 from .registration import register_intrinsic
+from .templates import lowers, register
 from .words import I8, I32, I64, i32
 
 BULK, ASYNC = (9, 0), (8, 0)
@@ -78,12 +78,9 @@ def _global_address(builder, pointer):
     return builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(1)), I64)
 
 
-_has_bulk_copy = constant_bool(lambda: at_least(*BULK))
-
-
-@overload(staging.has_bulk_copy, target="cuda")
-def _lower_has_bulk_copy():
-    return lambda: _has_bulk_copy()
+@lowers(staging.has_bulk_copy)
+def _has_bulk_copy(typing_context):
+    return signature(types.boolean), lambda context, builder, sig, args: ir.Constant(ir.IntType(1), at_least(*BULK))
 
 
 def _check_arrays(target, source) -> None:
@@ -102,13 +99,13 @@ def _byte_pointers(context, builder, sig, args, first, offset):
     return [builder.gep(builder.bitcast(pointer, I8.as_pointer()), [offset]) for pointer in pointers]
 
 
-@_intrinsic(target="cuda", prefer_literal=True)
-def _copy_chunk(typing_context, target, source, base, offset, nbytes):
+@lowers(staging.copy_chunk, literal=True)
+def _copy_chunk(typing_context, pipe, target, source, base, offset, nbytes):
     _check_arrays(target, source)
     width = nbytes.literal_value
 
     def generate(context, builder, sig, args):
-        near, far = _byte_pointers(context, builder, sig, args, 0, args[3])
+        near, far = _byte_pointers(context, builder, sig, args, 1, args[4])
         if width >= 4 and at_least(*ASYNC):
             way = "cg" if width == 16 else "ca"  # 16 bytes go past the first-level cache
             text = f"cp.async.{way}.shared.global [$0], [$1], {width};"
@@ -121,15 +118,14 @@ def _copy_chunk(typing_context, target, source, base, offset, nbytes):
             builder.store(value, builder.bitcast(near, wide.as_pointer())).align = width
         return context.get_dummy_value()
 
-    return signature(types.void, target, source, base, types.int64, nbytes), generate
+    return signature(types.void, pipe, target, source, base, types.int64, nbytes), generate
 
 
-@overload(staging.copy_chunk, target="cuda", prefer_literal=True)
-def _lower_copy_chunk(pipe, target, source, base, offset, nbytes):
-    return lambda pipe, target, source, base, offset, nbytes: _copy_chunk(target, source, base, offset, nbytes)
+def _copy_to(target, source, base, nbytes, barriers, stage):
+    """Copy `nbytes` to a stage's array, whose barrier counts them. This module's own."""
 
 
-@intrinsic
+@lowers(_copy_to)
 def _copy_bulk(typing_context, target, source, base, nbytes, barriers, stage):
     _check_arrays(target, source)
 
@@ -155,15 +151,19 @@ def _barrier_address(context, builder, sig, args, first):
     )
 
 
-@overload(staging.copy_bulk, target="cuda")
-def _lower_copy_bulk(pipe, target, source, base, nbytes):
-    return lambda pipe, target, source, base, nbytes: _copy_bulk(
+@lowers(staging.copy_bulk)
+def _lower_copy_bulk(typing_context, pipe, target, source, base, nbytes):
+    return lambda pipe, target, source, base, nbytes: _copy_to(
         target, source, base, np.int32(nbytes), pipe[0], pipe[1][NEXT]
     )
 
 
-@intrinsic
-def _arrive(typing_context, barriers, stage):
+def _arrive(barriers, stage):
+    """Arrive at the barrier of a stage. This module's own."""
+
+
+@lowers(_arrive)
+def _lower_arrive(typing_context, barriers, stage):
     def generate(context, builder, sig, args):
         if at_least(*BULK):
             barrier = _barrier_address(context, builder, sig, args, 0)
@@ -173,8 +173,12 @@ def _arrive(typing_context, barriers, stage):
     return signature(types.void, barriers, types.int32), generate
 
 
-@intrinsic
-def _has_landed(typing_context, barriers, stage, parity):
+def _has_landed(barriers, stage, parity):
+    """Return whether a phase of a stage's barrier is over. This module's own."""
+
+
+@lowers(_has_landed)
+def _lower_has_landed(typing_context, barriers, stage, parity):
     def generate(context, builder, sig, args):
         if not at_least(*BULK):
             return ir.Constant(ir.IntType(1), True)
@@ -189,10 +193,12 @@ def _has_landed(typing_context, barriers, stage, parity):
 
 
 def _group_operation(text: str):
-    """Return an intrinsic without arguments that emits `text` where there are asynchronous copies."""
+    """Return a function without arguments that emits `text` where there are asynchronous copies."""
 
-    @intrinsic
-    def emit(typing_context):
+    def emit():
+        """This module's own."""
+
+    def define(typing_context):
         def generate(context, builder, sig, args):
             if at_least(*ASYNC):
                 asm = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", side_effect=True)
@@ -201,6 +207,7 @@ def _group_operation(text: str):
 
         return signature(types.void), generate
 
+    register(emit, define)
     return emit
 
 
@@ -210,8 +217,8 @@ _await_0, _await_1, _await_2, _await_3, _await_4, _await_5, _await_6, _await_7 =
 )
 
 
-@overload(staging.close_stage, target="cuda")
-def _lower_close_stage(pipe, bulk):
+@lowers(staging.close_stage)
+def _close_stage(typing_context, pipe, bulk):
     def close(pipe, bulk):
         notes = pipe[1]
         _commit()
@@ -228,8 +235,8 @@ def _await_groups(left):
     """Wait for all but the newest `left` groups of this thread: the number is in the instruction. This module's own."""
 
 
-@overload(_await_groups, target="cuda")
-def _lower_await_groups(left):
+@lowers(_await_groups)
+def _lower_await_groups(typing_context, left):
     def wait(left):
         if left <= 0:
             _await_0()
@@ -251,8 +258,8 @@ def _lower_await_groups(left):
     return wait
 
 
-@overload(staging.await_stages, target="cuda")
-def _lower_await_stages(pipe, left):
+@lowers(staging.await_stages)
+def _await_stages(typing_context, pipe, left):
     def wait(pipe, left):
         notes = pipe[1]
         _await_groups(left)

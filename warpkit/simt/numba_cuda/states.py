@@ -2,16 +2,16 @@
 
 from llvmlite import ir
 from numba.cuda import cgutils, types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import states
 from ..memory import load_relaxed
-from ..states import end_acquired, end_whole, load_acquired, load_whole, store_released, store_whole
+from ..states import end_acquired, end_whole, load_acquired, load_whole, nothing_begun, store_released, store_whole
 from .arrays import SHARED, array_at
 from .kinds import is_vector, kind_of
 from .records import HeldRecord, hold
 from .registration import register_intrinsic
+from .templates import lowers
 from .values import castable, convert
 from .words import I8, I32, I64, from_words, i32, to_words
 
@@ -32,9 +32,9 @@ def _as_tuple(t):
     return t
 
 
-@intrinsic
+@lowers(states.state_value)
 def _state_value(typing_context, array, value):
-    carried, given = _carried(array), types.unliteral(value)
+    carried, given = _carried(array), types.none if value is None else types.unliteral(value)
     if is_vector(given) and kind_of(carried).leaves == kind_of(given).leaves:
         carried = given
     if not isinstance(given, types.NoneType) and not castable(carried, given):
@@ -48,34 +48,24 @@ def _state_value(typing_context, array, value):
     return signature(carried, array, given), generate
 
 
-@overload(states.state_value, target="cuda")
-def _lower_state_value(states, value=None):
-    return lambda states, value=None: _state_value(states, value)
-
-
 def _is_single(array) -> bool:
     _carried(array)
     return array.dtype.size <= states.LONGEST_IN_ONE_ACCESS
 
 
-@intrinsic
+@lowers(states.in_one_access)
 def _in_one_access(typing_context, array):
     single = _is_single(array)
     return signature(types.boolean, array), lambda context, builder, sig, args: ir.Constant(I1, single)
 
 
-@overload(states.in_one_access, target="cuda")
-def _lower_in_one_access(states):
-    return lambda states: _in_one_access(states)
-
-
-@overload(states.load_state, target="cuda")
-def _lower_load_state(states, index, epoch, like):
+@lowers(states.load_state)
+def _load_state(typing_context, states, index, epoch, like):
     load = load_whole if _is_single(states) else load_acquired
     return lambda states, index, epoch, like: load(states, index, epoch, like)
 
 
-@intrinsic
+@lowers(states.nothing_begun)
 def _nothing_begun(typing_context, array):
     single = _is_single(array)
     result = HeldRecord(array.dtype) if single else types.int32
@@ -86,41 +76,31 @@ def _nothing_begun(typing_context, array):
     return signature(result, array), generate
 
 
-@overload(states.nothing_begun, target="cuda")
-def _lower_nothing_begun(states):
-    return lambda states: _nothing_begun(states)
-
-
-@overload(states.begin_load, target="cuda")
-def _lower_begin_load(states, index):
-    if _is_single(states):
+@lowers(states.begin_load)
+def _begin_load(typing_context, array, index):
+    if _is_single(array):
         return lambda states, index: load_relaxed(states, index)
-    return lambda states, index: _nothing_begun(states)
+    return lambda states, index: nothing_begun(states)
 
 
-@overload(states.end_load, target="cuda")
-def _lower_end_load(states, begun, index, epoch, like):
+@lowers(states.end_load)
+def _end_load(typing_context, states, begun, index, epoch, like):
     end = end_whole if _is_single(states) else end_acquired
     return lambda states, begun, index, epoch, like: end(states, begun, index, epoch, like)
 
 
-@overload(states.store_state, target="cuda")
-def _lower_store_state(states, index, value, epoch, status):
+@lowers(states.store_state)
+def _store_state(typing_context, states, index, value, epoch, status):
     store = store_whole if _is_single(states) else store_released
     return lambda states, index, value, epoch, status: store(states, index, value, epoch, status)
 
 
-@intrinsic
+@lowers(states.words_a_state)
 def _words_a_state(typing_context, array):
     return signature(types.int32, array), lambda context, builder, sig, args: i32(array.dtype.size // 4)
 
 
-@overload(states.words_a_state, target="cuda")
-def _lower_words_a_state(states):
-    return lambda states: _words_a_state(states)
-
-
-@intrinsic
+@lowers(states.joined)
 def _joined(typing_context, array, value, tag):
     result = HeldRecord(array.dtype)
 
@@ -135,12 +115,7 @@ def _joined(typing_context, array, value, tag):
     return signature(result, array, value, types.int64), generate
 
 
-@overload(states.joined, target="cuda")
-def _lower_joined(states, value, tag):
-    return lambda states, value, tag: _joined(states, value, tag)
-
-
-@intrinsic
+@lowers(states.parted)
 def _parted(typing_context, state, like):
     result = types.Tuple((like, types.uint32))
 
@@ -150,11 +125,6 @@ def _parted(typing_context, state, like):
         return context.make_tuple(builder, result, [value, words[-1]])
 
     return signature(result, state, like), generate
-
-
-@overload(states.parted, target="cuda")
-def _lower_parted(state, like):
-    return lambda state, like: _parted(state, like)
 
 
 def _viewed(typing_context, array, like):
@@ -182,17 +152,12 @@ def _viewed(typing_context, array, like):
 register_intrinsic(states.viewed, _viewed)
 
 
-@intrinsic
+@lowers(states.address_of)
 def _address_of(typing_context, array):
     def generate(context, builder, sig, args):
         return builder.ptrtoint(context.make_array(array)(context, builder, value=args[0]).data, I64)
 
     return signature(types.int64, array), generate
-
-
-@overload(states.address_of, target="cuda")
-def _lower_address_of(array):
-    return lambda array: _address_of(array)
 
 
 def _block_notes(typing_context):

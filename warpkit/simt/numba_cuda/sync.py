@@ -1,22 +1,18 @@
 """Fences and waiting on the hardware."""
 
-import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import sync
+from .registration import register_numbas
+from .templates import lowers
 
 
-@overload(sync.fence_block, target="cuda")
-def _lower_fence_block():
-    return lambda: cuda.threadfence_block()
-
-
-@intrinsic
+@lowers(sync.fence_device)
 def _fence_device(typing_context):
+    # Numba's is sequentially consistent, which nobody needs and everybody waits for
     def generate(context, builder, sig, args):
         function = ir.FunctionType(ir.VoidType(), [])
         builder.call(ir.InlineAsm(function, "fence.acq_rel.gpu;", "~{memory}", side_effect=True), [])
@@ -25,16 +21,6 @@ def _fence_device(typing_context):
     return signature(types.void), generate
 
 
-@overload(sync.fence_device, target="cuda")
-def _lower_fence_device():
-    return lambda: _fence_device()  # Numba's is sequentially consistent, which nobody needs and everybody waits for
-
-
-@overload(sync.fence_system, target="cuda")
-def _lower_fence_system():
-    return lambda: cuda.threadfence_system()
-
-
-@overload(sync.sleep, target="cuda")
-def _lower_sleep(nanoseconds):
-    return lambda nanoseconds: cuda.nanosleep(np.uint32(nanoseconds))
+register_numbas(sync.fence_block, cuda, "threadfence_block")
+register_numbas(sync.fence_system, cuda, "threadfence_system")
+register_numbas(sync.sleep, cuda, "nanosleep")

@@ -3,15 +3,15 @@
 import numpy as np
 from llvmlite import ir
 from numba.cuda import types as nb
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import ops, types
 from ..refusals import refuse
 from ..rules import check_operand
 from .kinds import is_vector, kind_of
-from .operators import identity, known_operator
+from .operators import calculation, identity, known_operator
 from .records import held, hold
+from .templates import lowers
 from .values import castable, components, convert, join, movable, split
 from .words import to_words
 
@@ -19,18 +19,13 @@ I1 = ir.IntType(1)
 LARGEST = np.uint64((1 << 63) - 1)
 
 
-@intrinsic
+@lowers(types.hold)
 def _hold(typing_context, value):
     source = nb.unliteral(value)
     return signature(held(source), source), lambda context, builder, sig, args: hold(context, builder, source, args[0])
 
 
-@overload(types.hold, target="cuda")
-def _lower_hold(value):
-    return lambda value: _hold(value)
-
-
-@intrinsic
+@lowers(types.cast_like)
 def _cast_like(typing_context, value, result):
     target, source = held(nb.unliteral(value)), held(nb.unliteral(result))
     if not castable(target, source):
@@ -44,29 +39,33 @@ def _cast_like(typing_context, value, result):
     return signature(target, nb.unliteral(value), nb.unliteral(result)), generate
 
 
-@overload(types.cast_like, target="cuda")
-def _lower_cast_like(value, result):
-    return lambda value, result: _cast_like(value, result)
-
-
-@overload(types.as_int64, target="cuda")
-def _lower_as_int64(number):
+@lowers(types.as_int64)
+def _as_int64(typing_context, number):
     if nb.unliteral(number) == nb.uint64:
         return lambda number: np.int64(min(number, LARGEST))
-    return lambda number: np.int64(number)
+    return _converted(nb.int64)
 
 
-@overload(types.as_index, target="cuda")
-def _lower_as_index(number):
-    return lambda number: np.uint64(number)
+@lowers(types.as_index)
+def _as_index(typing_context, number):
+    return _converted(nb.uint64)
 
 
-@overload(types.truncated, target="cuda")
-def _lower_truncated(number):
-    return lambda number: np.int32(number)
+@lowers(types.truncated)
+def _truncated(typing_context, number):
+    return _converted(nb.int32)
 
 
-@intrinsic
+def _converted(t):
+    """Return what converts a number to type `t`: Numba does, where it passes the argument."""
+    return signature(t, t), lambda context, builder, sig, args: args[0]
+
+
+def components_of(vector):
+    """Return a vector's components as a tuple (inside this module, lowering of `combine`)."""
+
+
+@lowers(components_of)
 def _components(typing_context, vector):
     parts = nb.Tuple(tuple(components(vector)))
     return signature(parts, vector), lambda context, builder, sig, args: join(
@@ -89,22 +88,25 @@ def _each(op, a, b):
     """Return op applied to each pair of two equally long tuples (inside this module, lowering of `combine`)."""
 
 
-@overload(_each, target="cuda")
-def _lower_each(op, a, b):
+@lowers(_each)
+def _lower_each(typing_context, op, a, b):
     return _combine_components(len(a))
 
 
-@overload(types.combine, target="cuda")
-def _lower_combine(op, earlier, later):
+@lowers(types.combine)
+def _combine(typing_context, op, earlier, later):
     builtin = known_operator(op)
     if builtin is not None:
-        return lambda op, earlier, later: builtin(earlier, later)
+        calculated, generate = calculation(builtin, earlier, later)
+        sig = signature(calculated.return_type, op, *calculated.args)
+        return sig, lambda context, builder, sig, args: generate(context, builder, calculated, args[1:])
+    cast_like = types.cast_like
     if is_vector(earlier):
-        return lambda op, earlier, later: _cast_like(earlier, _each(op, _components(earlier), _components(later)))
-    return lambda op, earlier, later: _cast_like(earlier, op(earlier, later))
+        return lambda op, earlier, later: cast_like(earlier, _each(op, components_of(earlier), components_of(later)))
+    return lambda op, earlier, later: cast_like(earlier, op(earlier, later))
 
 
-@intrinsic
+@lowers(types.identity_like)
 def _identity_like(typing_context, op, value):
     builtin, t = known_operator(op), held(nb.unliteral(value))
     check_operand(builtin, kind_of(value), builtin.__name__)
@@ -112,27 +114,19 @@ def _identity_like(typing_context, op, value):
     return signature(t, op, nb.unliteral(value)), lambda context, builder, sig, args: identity(context, t, meaning)
 
 
-@overload(types.identity_like, target="cuda")
-def _lower_identity_like(op, value):
-    return lambda op, value: _identity_like(op, value)
+@lowers(types.identity_or_own)
+def _identity_or_own(typing_context, op, value):
+    if known_operator(op) is not None:
+        return _identity_like(typing_context, op, value)
+    held_alone, generate = _hold(typing_context, value)
+    sig = signature(held_alone.return_type, op, *held_alone.args)
+    return sig, lambda context, builder, sig, args: generate(context, builder, held_alone, args[1:])
 
 
-@overload(types.identity_or_own, target="cuda")
-def _lower_identity_or_own(op, value):
-    if known_operator(op) is None:
-        return lambda op, value: _hold(value)
-    return lambda op, value: _identity_like(op, value)
-
-
-@intrinsic
+@lowers(types.is_commutative)
 def _is_commutative(typing_context, op):
     known = known_operator(op) is not None
     return signature(nb.boolean, op), lambda context, builder, sig, args: ir.Constant(I1, known)
-
-
-@overload(types.is_commutative, target="cuda")
-def _lower_is_commutative(op):
-    return lambda op: _is_commutative(op)
 
 
 def _equal_values(context, builder, t, a, b):
@@ -158,7 +152,7 @@ def _as_llvm_float(context, builder, t, value):
     )
 
 
-@intrinsic
+@lowers(types.precedes)
 def _precedes(typing_context, a, b):
     t = nb.unliteral(a)
     kind = kind_of(t)
@@ -173,12 +167,7 @@ def _precedes(typing_context, a, b):
     return signature(nb.boolean, t, t), generate
 
 
-@overload(types.precedes, target="cuda")
-def _lower_precedes(a, b):
-    return lambda a, b: _precedes(a, b)
-
-
-@intrinsic
+@lowers(types.equal)
 def _equal(typing_context, a, b):
     t = nb.unliteral(a)
     movable(t, "equal")
@@ -194,12 +183,7 @@ def _equal(typing_context, a, b):
     return signature(result, t, t), generate
 
 
-@overload(types.equal, target="cuda")
-def _lower_equal(a, b):
-    return lambda a, b: _equal(a, b)
-
-
-@intrinsic
+@lowers(types.equal_bits)
 def _equal_bits(typing_context, a, b):
     t = nb.unliteral(a)
     movable(t, "equal_bits")
@@ -212,8 +196,3 @@ def _equal_bits(typing_context, a, b):
         return same
 
     return signature(nb.boolean, t, t), generate
-
-
-@overload(types.equal_bits, target="cuda")
-def _lower_equal_bits(a, b):
-    return lambda a, b: _equal_bits(a, b)

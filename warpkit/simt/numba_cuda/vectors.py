@@ -5,13 +5,13 @@ Everything goes through 32-bit words: a plain bitcast of sub-word elements would
 
 from llvmlite import ir
 from numba.cuda import types
-from numba.cuda.extending import _intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import memory
 from ..rules import check_vector, check_vector_items
 from .arrays import element_pointer
 from .kinds import is_vector, kind_of
+from .templates import lowers
 from .words import I32, from_words, i32, to_words
 
 
@@ -33,7 +33,7 @@ def _wide_type(nbytes):
     return ir.IntType(8 * nbytes) if nbytes < 8 else ir.VectorType(I32, nbytes // 4)
 
 
-@_intrinsic(target="cuda", prefer_literal=True)
+@lowers(memory.load_vector, literal=True)
 def _load_vector(typing_context, items, at, source, index, nbytes):
     _check("load_vector", items, source, nbytes)
     width = nbytes.literal_value
@@ -59,7 +59,7 @@ def _load_vector(typing_context, items, at, source, index, nbytes):
     return signature(types.void, items, at, source, index, nbytes), generate
 
 
-@_intrinsic(target="cuda", prefer_literal=True)
+@lowers(memory.store_vector, literal=True)
 def _store_vector(typing_context, items, at, target, index, nbytes):
     _check("store_vector", items, target, nbytes)
     width = nbytes.literal_value
@@ -86,16 +86,6 @@ def _store_vector(typing_context, items, at, target, index, nbytes):
     return signature(types.void, items, at, target, index, nbytes), generate
 
 
-@overload(memory.load_vector, target="cuda", prefer_literal=True)
-def _lower_load_vector(items, at, source, index, nbytes):
-    return lambda items, at, source, index, nbytes: _load_vector(items, at, source, index, nbytes)
-
-
-@overload(memory.store_vector, target="cuda", prefer_literal=True)
-def _lower_store_vector(items, at, target, index, nbytes):
-    return lambda items, at, target, index, nbytes: _store_vector(items, at, target, index, nbytes)
-
-
 def _item_bytes(items, array) -> int:
     """Return the bytes of an item where vector accesses can move it, else 0."""
     if items.dtype != array.dtype or array.layout != "C":
@@ -110,8 +100,8 @@ def _item_bytes(items, array) -> int:
     return size if size in (1, 2, 4, 8, 16) else 0
 
 
-@overload(memory.vector_bytes, target="cuda")
-def _lower_vector_bytes(items, array):
+@lowers(memory.vector_bytes)
+def _vector_bytes(typing_context, items, array):
     size = _item_bytes(items, array)
 
     def total(items, array):
@@ -123,8 +113,8 @@ def _lower_vector_bytes(items, array):
 
 # Which of the three widths fits the length is known at compile time, once the length is a constant by inlining; whether
 # the address is aligned is not.
-@overload(memory.load_items, target="cuda")
-def _lower_load_items(items, source, index):
+@lowers(memory.load_items)
+def _load_items(typing_context, items, source, index):
     size = _item_bytes(items, source)
     if size == 0:
 
@@ -154,8 +144,8 @@ def _lower_load_items(items, source, index):
     return load
 
 
-@overload(memory.store_items, target="cuda")
-def _lower_store_items(items, target, index):
+@lowers(memory.store_items)
+def _store_items(typing_context, items, target, index):
     size = _item_bytes(items, target)
     if size == 0:
 

@@ -3,11 +3,9 @@
 What NVVM lacks is PTX text, marked convergent so that no branch is moved across it.
 """
 
-import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import cgutils, types
-from numba.cuda.extending import intrinsic, overload
 from numba.cuda.typing import signature
 
 from .. import lanes
@@ -17,6 +15,7 @@ from .capability import at_least
 from .kinds import kind_of
 from .operators import known_operator
 from .records import hold
+from .templates import lowers
 from .values import movable
 from .words import I16, I32, i32, to_words
 
@@ -24,23 +23,29 @@ I1 = ir.IntType(1)
 BALLOT = 3  # the mode of NVVM's vote that returns the mask
 
 
-@overload(lanes.ballot, target="cuda")
-def _lower_ballot(mask, predicate):
-    return lambda mask, predicate: np.uint32(cuda.ballot_sync(np.uint32(mask), bool(predicate)))
+def _vote(builder, mask, predicate):
+    """Return the lanes among `mask` whose predicate, an i1, is true."""
+    function = ir.FunctionType(ir.LiteralStructType((I32, I1)), [I32, I32, I1])
+    function = cgutils.get_or_insert_function(builder.module, function, "llvm.nvvm.vote.sync")
+    return builder.extract_value(builder.call(function, (mask, i32(BALLOT), predicate)), 0)
 
 
-@intrinsic
+@lowers(lanes.ballot)
+def _ballot(typing_context, mask, predicate):
+    return signature(types.uint32, types.uint32, types.boolean), lambda context, builder, sig, args: _vote(
+        builder, *args
+    )
+
+
+@lowers(lanes.all_among)
 def _all_among(typing_context, mask, among, predicate):
     count = len(predicate) if isinstance(predicate, types.BaseTuple) else 0
 
     def generate(context, builder, sig, args):
         mask, among, predicate = args
-        function = ir.FunctionType(ir.LiteralStructType((I32, I1)), [I32, I32, I1])
-        function = cgutils.get_or_insert_function(builder.module, function, "llvm.nvvm.vote.sync")
 
         def vote(predicate):
-            true = builder.extract_value(builder.call(function, (mask, i32(BALLOT), predicate)), 0)
-            return builder.icmp_unsigned("==", builder.and_(true, among), among)
+            return builder.icmp_unsigned("==", builder.and_(_vote(builder, mask, predicate), among), among)
 
         if not count:
             return vote(predicate)
@@ -52,17 +57,15 @@ def _all_among(typing_context, mask, among, predicate):
     return signature(predicate_type, types.uint32, types.uint32, predicate_type), generate
 
 
-@overload(lanes.all_among, target="cuda")
-def _lower_all_among(mask, among, predicate):
-    return lambda mask, among, predicate: _all_among(np.uint32(mask), np.uint32(among), predicate)
+@lowers(lanes.sync_warp)
+def _sync_warp(typing_context, mask):
+    def generate(context, builder, sig, args):
+        return context.get_function(cuda.syncwarp, signature(types.none, types.int32))(builder, args)
+
+    return signature(types.none, types.uint32), generate
 
 
-@overload(lanes.sync_warp, target="cuda")
-def _lower_sync_warp(mask):
-    return lambda mask: cuda.syncwarp(np.uint32(mask))
-
-
-@intrinsic
+@lowers(lanes.match_any)
 def _match_any(typing_context, mask, value):
     movable(value, "match_any")
 
@@ -81,12 +84,7 @@ def _match_any(typing_context, mask, value):
     return signature(types.uint32, types.uint32, types.unliteral(value)), generate
 
 
-@overload(lanes.match_any, target="cuda")
-def _lower_match_any(mask, value):
-    return lambda mask, value: _match_any(np.uint32(mask), value)
-
-
-@intrinsic
+@lowers(lanes.has_redux)
 def _has_redux(typing_context, op, value):
     form = redux_form(known_operator(op), kind_of(value))
 
@@ -94,11 +92,6 @@ def _has_redux(typing_context, op, value):
         return ir.Constant(I1, form is not None and at_least(8, 0))
 
     return signature(types.boolean, op, types.unliteral(value)), generate
-
-
-@overload(lanes.has_redux, target="cuda")
-def _lower_has_redux(op, value):
-    return lambda op, value: _has_redux(op, value)
 
 
 _REDUX = {
@@ -113,7 +106,7 @@ _REDUX = {
 }
 
 
-@intrinsic
+@lowers(lanes.redux)
 def _redux(typing_context, op, mask, value):
     operation, kind = known_operator(op), kind_of(value)
     form = redux_form(operation, kind)
@@ -160,8 +153,3 @@ def _from_ordered(builder, word, llvm_type):
     negative = builder.ashr(word, i32(31))
     bits = builder.xor(word, builder.and_(negative, i32(0x7FFFFFFF)))
     return builder.trunc(bits, I16) if llvm_type == I16 else builder.bitcast(bits, llvm_type)
-
-
-@overload(lanes.redux, target="cuda")
-def _lower_redux(op, mask, value):
-    return lambda op, mask, value: _redux(op, np.uint32(mask), value)

@@ -1,0 +1,95 @@
+"""Numba's compiler for the library's own functions, without what they have no use for.
+
+A kernel calls some fifty of them. Numba takes 30 ms for each, most of it in passes for what no library function has
+(`with`, raise, generators, arrays of constants, functions to be inlined), in bringing the IR's books up to date after
+every pass, and in looking for new registrations.
+"""
+
+import contextlib
+import gc
+import types as python
+
+from numba.cuda import utils
+from numba.cuda.compiler import CreateLibrary, CUDABackend, CUDACompiler, CUDANativeLowering, CUDATranslateBytecode
+from numba.cuda.core import config, rewrites
+from numba.cuda.core.analysis import dead_branch_prune, rewrite_semantic_constants
+from numba.cuda.core.callconv import CUDACallConv
+from numba.cuda.core.ir_utils import build_definitions
+from numba.cuda.core.ssa import reconstruct_ssa
+from numba.cuda.core.transforms import canonicalize_cfg
+from numba.cuda.core.typed_passes import IRLegalization, NopythonTypeInference, PreLowerStripPhis
+from numba.cuda.core.untyped_passes import FixupArgs
+from numba.cuda.descriptor import cuda_target
+from numba.cuda.flags import CUDAFlags
+
+
+@contextlib.contextmanager
+def without_collector():
+    """Compile without looking for garbage, a tenth of the time: most of what is made stays until the end anyway.
+
+    To be entered with Numba's lock held.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def flags_for(capability, debug=False, lineinfo=False, fastmath=False, opt=True):
+    """Return the compiler's flags."""
+    flags = CUDAFlags()
+    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.debuginfo, flags.dbg_directives_only = debug or lineinfo, lineinfo
+    flags.error_model, flags.dbg_extend_lifetimes = "python" if debug else "numpy", debug
+    flags.fastmath, flags.compute_capability = fastmath, capability
+    flags.nvvm_options = {"fastmath": fastmath, "opt": 3 if opt and not debug else 0, **({"g": None} if debug else {})}
+    return flags
+
+
+class _Passes:
+    """What Numba calls a pass manager: the passes that a function of the library needs."""
+
+    pipeline_name = "warpkit"
+    exec_times: dict = {}
+
+    @staticmethod
+    def run(state):
+        """Compile one function."""
+        CUDATranslateBytecode().run_pass(state)
+        FixupArgs().run_pass(state)
+        state.func_ir.blocks = canonicalize_cfg(state.func_ir.blocks)
+        rewrite_semantic_constants(state.func_ir, state.args)
+        dead_branch_prune(state.func_ir, state.args)
+        rewrites.rewrite_registry.apply("before-inference", state)
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        dead_branch_prune(state.func_ir, state.args)
+        NopythonTypeInference().run_pass(state)
+        state.func_ir = PreLowerStripPhis()._strip_phi_nodes(state.func_ir)
+        IRLegalization().run_pass(state)
+        CreateLibrary().run_pass(state)
+        CUDANativeLowering().run_pass(state)
+        CUDABackend().run_pass(state)
+
+
+class LibraryCompiler(CUDACompiler):
+    """The compiler of library functions."""
+
+    def define_pipelines(self):
+        """Return the passes: Numba's own for a function in which others are defined, which it has to take out."""
+        nested = any(isinstance(constant, python.CodeType) for constant in self.state.func_id.code.co_consts)
+        return super().define_pipelines() if nested else [_Passes()]
+
+
+def compile_body(function, args, capability):
+    """Compile a Python function of the library for these argument types; return Numba's result."""
+    flags = flags_for(capability, debug=bool(config.CUDA_DEBUGINFO_DEFAULT), opt=config.OPT != 0)
+    typing, target = cuda_target.typing_context, cuda_target.target_context
+    compiler = LibraryCompiler(typing, target, None, args, None, flags, {}, CUDACallConv(target), {})
+    with without_collector(), utils.numba_target_override():
+        result = compiler.compile_extra(function)
+    result.library.finalize()
+    return result
