@@ -15,7 +15,8 @@ from .calls import Job, check_shape, launched, prepares
 from .reduce_rules import check_goes_into
 from .sorted_edges import compared_as, edges_argument
 from .sorted_search import above, below_or_nan, leading, not_above_or_nan, not_below
-from .transform_plan import Elementwise, Side, TransformPolicy, as_policy, elementwise_job, in_shape
+from .transform_plan import Elementwise, Request, TransformPolicy, as_policy, elementwise_job
+from .transform_sides import Side, in_shape
 
 NAME = "digitize"
 INT64 = np.dtype(np.int64)
@@ -73,11 +74,17 @@ def read_digitize(
         check_goes_into(NAME, "out", INT64, target.dtype)
     host = isinstance(bins, list | tuple | range | np.ndarray)
     function = finding(compared_as(source.dtype, edges.dtype), bool(right), reversed_edges, host)
-    what = Elementwise(NAME, function, Calls.of(function))
-    sides = [in_shape(source, source.shape, "x"), Side(edges, None)]
+    calls = Calls.of(function)
     dtype = INT64 if out is None else target.dtype
-    targets = None if out is None else [out]
-    job = elementwise_job(what, sides, source.shape, [dtype], targets, num_items, stream, as_policy(NAME, policy))
+
+    def read() -> Request:
+        sides = [in_shape(source, source.shape, "x"), Side(edges, None)]
+        return Request(Elementwise(NAME, function, calls), sides, source.shape, [dtype])
+
+    job = elementwise_job(
+        NAME, read, calls.keys, [source, edges], calls, None if out is None else [out], num_items, stream,
+        as_policy(NAME, policy), [edges],
+    )  # fmt: skip
     return job._replace(result=job.result[0])
 
 

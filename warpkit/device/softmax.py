@@ -49,7 +49,8 @@ def read_softmax(
     result, target = output_of(out, source.shape, dtype, handle)
     if not source.size:
         return Job(None, NOTHING, NOTHING, 0, (), result, handle)
-    kernel, blocks, threads, payloads = launch_of(source, target, total, policy)
+    kernel, blocks, threads, packs, rest = launch_of(source, target, total, policy)
+    payloads = [packs[0](source.pointer, source.owner), packs[1](target.pointer, target.owner), *rest]
     return Job(kernel, (blocks, 1, 1), (threads, 1, 1), 0, payloads, result, handle, visitors, (source, target))
 
 

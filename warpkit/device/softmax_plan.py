@@ -1,6 +1,6 @@
 """From an array of rows to a launch of softmax: how rows are accessed, who works on one, which kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,11 +52,11 @@ MOST_WORDS = 32
 
 
 class Side(NamedTuple):
-    """The rows of an array. pitch: see `Access`.  inverses: 1 / extents."""
+    """The rows of an array. pack: (address, owner) -> payload.  pitch: see `Access`.  inverses: 1 / extents."""
 
     access: Access
     spec: ArraySpec
-    payload: Any
+    pack: Callable[[int, Any], Any]
     pitch: int
     inverses: tuple[float, ...]
 
@@ -99,19 +99,20 @@ def side_of(argument: Argument, rows: Rows, length: int) -> Side:
     if nbytes:
         pitch = row_pitch(argument) or 0
         size = (rows.number - 1) * pitch + rows.length
-        payload = machine.array_payload(argument.pointer, (size,), None, item, argument.owner)
-        return Side(Access(item.type, nbytes, 1), array_spec(item, 1), payload, pitch, (1.0,))
+        pack = machine.array_packer((size,), None, item)
+        return Side(Access(item.type, nbytes, 1), array_spec(item, 1), pack, pitch, (1.0,))
     strides = argument.strides or c_strides(argument.shape, item.itemsize)
     lead = lined_up(argument.shape[:-1], strides[:-1])
     if len(lead) == 1:
         shape, steps = (rows.number, rows.length), (lead[0][1], strides[-1])
         whole = steps == (rows.length * item.itemsize, item.itemsize)
-        payload = machine.array_payload(argument.pointer, shape, None if whole else steps, item, argument.owner)
-        return Side(Access(item.type, 0, 2), array_spec(item, 2, whole), payload, 0, (1.0,))
+        pack = machine.array_packer(shape, None if whole else steps, item)
+        return Side(Access(item.type, 0, 2), array_spec(item, 2, whole), pack, 0, (1.0,))
     flat = flat_of(argument.layout, "x")
-    payload = argument.payload if flat.pack is None else flat.pack(argument.pointer, argument.owner)
     inverses = tuple([1 / max(extent, 1) for extent in (1, *flat.extents[1:])])
-    return Side(Access(item.type, 0, flat.spec.ndim, True), flat.spec, payload, rows.length, inverses)
+    return Side(
+        Access(item.type, 0, flat.spec.ndim, True), flat.spec, flat.pack or argument.layout.pack, rows.length, inverses
+    )
 
 
 def form_of(vectors: int, length: int, total: Any, policy: SoftmaxPolicy) -> tuple[Form, int]:
@@ -175,21 +176,32 @@ def kernel_for(sides: Sequence[Side], form: Form, parts: bool) -> Kernel:
 
 
 class Launch(NamedTuple):
-    """What a launch takes."""
+    """What a launch takes but addresses. packs: of the two arrays.  rest: payloads behind theirs."""
 
     kernel: machine.Kernel
     blocks: int
     threads: int
-    payloads: list[Any]
+    packs: Sequence[Callable[[int, Any], Any]]
+    rest: Sequence[Any]
+
+
+_launches: dict[Any, Launch] = {}
 
 
 def launch_of(source: Argument, target: Argument, total: Any, policy: SoftmaxPolicy) -> Launch:
     """Return the launch for rows that have items."""
+    places = source.layout, source.pointer % VECTOR_BYTES, target.layout, target.pointer % VECTOR_BYTES
+    key = places, total, policy, machine.context_key()
+    return _launches.get(key) or remember(_launches, key, _launch(source, target, total, policy))
+
+
+def _launch(source: Argument, target: Argument, total: Any, policy: SoftmaxPolicy) -> Launch:
     rows = rows_of(source)
     length = VECTOR_BYTES // max(source.dtype.itemsize, target.dtype.itemsize)
     if not any(vector_of(side, rows, length) for side in (source, target)):
         length = 1
     sides = [side_of(side, rows, length) for side in (source, target)]
+    packs = [side.pack for side in sides]
     vectors = rows.length // length
     form, threads = form_of(vectors, length, total, policy)
     numbers = [_count(number) for number in (rows.number, vectors, sides[0].pitch, sides[1].pitch)]
@@ -197,18 +209,16 @@ def launch_of(source: Argument, target: Argument, total: Any, policy: SoftmaxPol
     inverses = machine.tuple_payload(
         [machine.tuple_payload([_inverse(one) for one in side.inverses]) for side in sides]
     )
-    payloads = [side.payload for side in sides]
     if threads:
-        each = form.threads // form.lanes if form.lanes else 1
-        return Launch(compiled.kernel, -(-rows.number // each), threads,
-                      [*payloads, machine.tuple_payload(numbers), inverses])  # fmt: skip
+        blocks = -(-rows.number // (form.threads // form.lanes if form.lanes else 1))
+        return Launch(compiled.kernel, blocks, threads, packs, [machine.tuple_payload(numbers), inverses])
     parts = -(-vectors // (form.threads * form.loads))
     units = rows.number * parts
     blocks = max(min(compiled.most_blocks, 2 * units), 1)
     lag = min(parts + blocks, units)
     numbers += [_count(parts), _count(lag), _inverse(1 / parts)]
     use = Use("softmax", STORE, slots_of(rows.number, parts))
-    return Launch(compiled.kernel, blocks, form.threads, [*payloads, machine.tuple_payload(numbers), inverses, use])
+    return Launch(compiled.kernel, blocks, form.threads, packs, [machine.tuple_payload(numbers), inverses, use])
 
 
 def _count(number: int) -> Any:

@@ -18,7 +18,8 @@ from ..simt import machine
 from ..simt.captured import is_jitted
 from .calls import Job, check_shape, launched, prepares
 from .reduce_rules import check_goes_into
-from .transform_plan import HALF, Elementwise, Side, TransformPolicy, as_policy, elementwise_job, in_shape
+from .transform_plan import Elementwise, Request, TransformPolicy, as_policy, elementwise_job
+from .transform_sides import HALF, Side, in_shape
 
 NAME = "transform"
 OPERATORS = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul}  # kernels have no such ufuncs
@@ -31,18 +32,27 @@ def read_transform(
 ) -> Job:  # fmt: skip
     """Decide a call of `transform`."""
     arguments = [_argument(array, place) for place, array in enumerate(arrays)]
-    shape = _shape_of(arguments)
     function = _function(fn, len(arguments))
     known = identity(function)
     calls = Calls((machine.shared_key(function, known.key),), known.arrays)
-    made = _dtype_returned(function, known.key, [argument.dtype for argument in arguments])
-    several = bool(made.names) and _wants_several(out, dtype)
-    dtypes, targets = _outputs(made, several, out, dtype, shape)
-    sides = [in_shape(one, shape, f"argument {k}") if one.is_array else Side(one, None)
-             for k, one in enumerate(arguments)]  # fmt: skip
-    what = Elementwise(NAME, function, calls, several)
-    job = elementwise_job(what, sides, shape, dtypes, targets, num_items, stream, as_policy(NAME, policy))
-    result = out if out is not None else tuple(job.result) if several else job.result[0]
+    targets = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
+
+    def read() -> Request:
+        shape = _shape_of(arguments)
+        check_function(NAME, "the function", function)
+        check_arguments(NAME, "the function", function, len(arguments))
+        made = _dtype_returned(function, known.key, [argument.dtype for argument in arguments])
+        several = bool(made.names) and _wants_several(out, dtype)
+        dtypes = _outputs(made, several, targets, dtype, shape)
+        sides = [in_shape(one, shape, f"argument {k}") if one.is_array else Side(one, None)
+                 for k, one in enumerate(arguments)]  # fmt: skip
+        return Request(Elementwise(NAME, function, calls, several), sides, shape, dtypes)
+
+    key = (calls.keys, known.key, isinstance(out, tuple | list)) if dtype is None else None
+    job = elementwise_job(
+        NAME, read, key, arguments, calls, targets, num_items, stream, as_policy(NAME, policy)
+    )  # fmt: skip
+    result = out if out is not None else job.result if isinstance(job.result, tuple) else job.result[0]
     return job._replace(result=result, outputs={"out": result, "dtype": None})
 
 
@@ -72,15 +82,14 @@ def _shape_of(arguments: Sequence[Argument]) -> tuple[int, ...]:
 
 def _function(fn: Any, values: int) -> Any:
     """Return the function that a kernel calls with so many values."""
-    if type(fn) is not FunctionType and not is_jitted(fn):
-        if isinstance(fn, np.ufunc) and fn.nin != values:
-            raise Refused(f"{NAME}: {fn.__name__} takes {fn.nin} values, and {values} arguments follow it.")
-        if not callable(fn) or values not in _CALLING:
-            check_function(NAME, "the function", fn)
-        fn = _wrapped(fn, values)
-    check_function(NAME, "the function", fn)
-    check_arguments(NAME, "the function", fn, values)
-    return fn
+    if type(fn) is FunctionType or is_jitted(fn):
+        return fn
+    if isinstance(fn, np.ufunc) and fn.nin != values:
+        raise Refused(f"{NAME}: {fn.__name__} takes {fn.nin} values, and {values} arguments follow it.")
+    if not callable(fn) or values not in _CALLING:
+        check_function(NAME, "the function", fn)
+        raise Refused(f"{NAME}: write a def or a lambda of {values} values that calls {fn!r}.")
+    return _wrapped(fn, values)
 
 
 _CALLING: dict[int, Callable[[Any], Callable[..., Any]]] = {
@@ -114,9 +123,9 @@ def _wants_several(out: Any, dtype: Any) -> bool:
 
 
 def _outputs(
-    made: np.dtype[Any], several: bool, out: Any, dtype: Any, shape: tuple[int, ...]
-) -> tuple[list[np.dtype[Any]], list[Any] | None]:
-    """Return (dtypes of the outputs, `out` as a list of as many arrays); refuse what results do not go into."""
+    made: np.dtype[Any], several: bool, out: Sequence[Any] | None, dtype: Any, shape: tuple[int, ...]
+) -> list[np.dtype[Any]]:
+    """Return the dtypes of the outputs; refuse what results do not go into."""
     parts = [made[name] for name in made.names or ()] if several else [made]
     if out is None:
         wanted = [None] * len(parts) if dtype is None else list(dtype) if isinstance(dtype, tuple) else [dtype]
@@ -124,18 +133,15 @@ def _outputs(
         dtypes = [part if given is None else as_dtype(NAME, given) for part, given in zip(parts, wanted)]
         for part, into in zip(parts, dtypes):
             check_goes_into(NAME, "dtype", part, into)
-        return dtypes, None
+        return dtypes
     if dtype is not None:
         raise Refused(f"{NAME}: dtype= has no meaning beside out=, which says it.")
-    targets = list(out) if isinstance(out, tuple | list) else [out]
-    _check_number(parts, len(targets), "out", several)
-    dtypes = []
+    _check_number(parts, len(out), "out", several)
+    targets = [as_output(target, "out") for target in out]
     for part, target in zip(parts, targets):
-        found = as_output(target, "out")
-        check_shape(NAME, found, shape)
-        check_goes_into(NAME, "out", part, found.dtype)
-        dtypes.append(found.dtype)
-    return dtypes, targets
+        check_shape(NAME, target, shape)
+        check_goes_into(NAME, "out", part, target.dtype)
+    return [target.dtype for target in targets]
 
 
 def _check_number(parts: Sequence[Any], given: int, option: str, several: bool) -> None:
