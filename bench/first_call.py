@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 
 from .harness import Row
+from .mode import MODE
 
 TIMES = 3
 OURS = """
@@ -63,16 +64,16 @@ def run(report):
     """Fill the report."""
     for name, (ours, theirs) in CALLS.items():
         try:
-            peer = statistics.median(first_call(PEER, theirs, "") for _ in range(TIMES))
+            peer = statistics.median(first_call(PEER, theirs, "") for _ in range(MODE.fewer(TIMES, 1)))
         except RuntimeError as error:
             peer = None
             report.notes.append(f"cuda.compute: {error}")
         cold = []
-        for _ in range(TIMES):
+        for _ in range(MODE.fewer(TIMES, 1)):
             with tempfile.TemporaryDirectory() as folder:
                 cold.append(first_call(OURS, ours, folder))
         report.rows.append(Row(f"{name}, cold", statistics.median(cold), peer, "ms", goal=0.5))
         with tempfile.TemporaryDirectory() as folder:
             first_call(OURS, ours, folder)
-            disk = statistics.median(first_call(OURS, ours, folder) for _ in range(TIMES))
+            disk = statistics.median(first_call(OURS, ours, folder) for _ in range(MODE.fewer(TIMES, 1)))
         report.rows.append(Row(f"{name}, from disk", disk, peer, "ms", limit=300))

@@ -12,6 +12,7 @@ import sys
 import warpkit
 
 from .harness import Row
+from .mode import MODE
 
 PAIRS = 11
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(warpkit.__file__)))
@@ -30,9 +31,14 @@ def _milliseconds(statement, simulator):
     return 1000 * float(found.stdout)
 
 
+def pairs():
+    """Return how many processes of each there are, without the first, which may write byte code."""
+    return MODE.fewer(PAIRS, 3, 3)
+
+
 def _pair(simulator):
     """Return the medians of both statements; the first pair, which may write byte code, is not counted."""
-    times = [(_milliseconds(OURS, simulator), _milliseconds(PEER, simulator)) for _ in range(PAIRS + 1)][1:]
+    times = [(_milliseconds(OURS, simulator), _milliseconds(PEER, simulator)) for _ in range(pairs() + 1)][1:]
     return [statistics.median(column) for column in zip(*times)]
 
 
@@ -42,4 +48,4 @@ def run(report):
         ours, peer = _pair(simulator)
         where = "in the simulator" if simulator else "for a GPU"
         report.rows.append(Row(f"import warpkit, {where}", ours, peer, unit="ms", goal=goal))
-    report.notes.append(f"peer: `{PEER}` in the same mode; medians of {PAIRS} fresh processes of each, alternating")
+    report.notes.append(f"peer: `{PEER}` in the same mode; medians of {pairs()} fresh processes of each, alternating")

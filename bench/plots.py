@@ -23,7 +23,7 @@ LEAST_BYTES = 256
 OTHERS = ("numba's own", "a raw launch", "cuda.compute")
 """How the cases begin that are no code of warpkit's, but stand in its column beside it."""
 MICROSECONDS = {"µs": 1.0, "ms": 1e3}
-HOST_SUITES = ("launch", "reduce-host")
+HOST_SUITES = ("launch", "reduce-host", "scan-host")
 
 
 def newest(folder):

@@ -12,6 +12,7 @@ import sys
 import warpkit
 
 from .harness import Row
+from .mode import MODE
 
 PAIRS = 3
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(warpkit.__file__)))
@@ -39,7 +40,8 @@ def _milliseconds(seconds):
 def run(report):
     """Measure both simulators, medians over all processes; no GPU is used."""
     numbas, ours = [], []
-    for _ in range(PAIRS):
+    pairs = MODE.fewer(PAIRS, 1)
+    for _ in range(pairs):
         numbas.append(_process("numba"))
         ours.append(_process("warpkit"))
 
@@ -48,4 +50,4 @@ def run(report):
     case = "4 blocks × 256 threads, shared memory, one barrier"
     report.rows.append(Row(case, _milliseconds(barriers), peer, unit="ms", goal=0.1))
     report.rows.append(Row("32 lanes × 1000 shuffles", _milliseconds(shuffles), unit="ms", limit=1000))
-    report.notes.append(f"peer: numba-cuda's own simulator; {PAIRS} fresh processes of each, alternating")
+    report.notes.append(f"peer: numba-cuda's own simulator; {pairs} fresh processes of each, alternating")
