@@ -92,12 +92,16 @@ def lookback_next_tile(states, num_tiles, also=None):
 @device_function()
 def draw(states, num_tiles):
     """Draw a number; return the counter behind it, int64."""
-    head = viewed(states, LONG)
-    drawn = atomic_add(head, COUNTER, 1)
+    return drawn(states, atomic_add(viewed(states, LONG), COUNTER, 1), num_tiles)
+
+
+@device_function()
+def drawn(states, counter, num_tiles):
+    """Do what follows a draw that found the counter at `counter`; return the counter behind it."""
     last = num_tiles + grid_size() - 1  # every block draws one number too many
-    if (drawn & 0xFFFFFFFF) == last:
-        end_launch(states, head, drawn, num_tiles)
-    return drawn + 1
+    if (counter & 0xFFFFFFFF) == last:
+        end_launch(states, viewed(states, LONG), counter, num_tiles)
+    return counter + 1
 
 
 @device_function()
