@@ -23,7 +23,7 @@ def held(data, launch, buffer=None, watched=False, base=0, element=None):
     made._line = data.ndim == 1 and element.kind == "scalar"
     made._length, made._step = (data.shape[0], data.strides[0]) if data.ndim else (0, 0)
     made._load, made._store, made._item, made._start = element.load, element.store, data.item, None
-    if buffer is not None:
+    if buffer is not None and element.unit % buffer.unit:
         buffer.refine(element.unit)
     return made
 

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from functools import cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import numpy as np
@@ -18,12 +19,14 @@ from greenlet import getcurrent
 from warpkit.errors import NoProgress
 
 from .paths import describe, is_library, site_of
+from .scalars import INDEXES
 
 FUEL = 64
 PATIENCE = 2000  # quiet points (a round is 1, a spin check 30) before states are compared
 REPEATS = 4
 MOST_READS = 20_000_000
 MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
+AS_THEY_ARE = frozenset({type(None), bool, int, str, bytes, ModuleType, type, BuiltinFunctionType})
 
 
 class Progress:
@@ -122,15 +125,25 @@ def _fingerprint(frame):
     parts = []
     while frame is not None:
         parts.append((id(frame.f_code), frame.f_lasti))
-        if not frame.f_code.co_filename.endswith(MACHINERY) and "/simt/simulator/" not in frame.f_code.co_filename:
+        if not _is_machinery(frame.f_code.co_filename):
             parts += [_value(value) for value in frame.f_locals.values()]
         frame = frame.f_back
     return tuple(parts)
 
 
+@cache
+def _is_machinery(file):
+    return file.endswith(MACHINERY) or "/simt/simulator/" in file
+
+
 def _value(value):
     """Return a hashable that is equal only for the same state; an object of unknown make is never equal."""
-    if value is None or isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType)):
+    kind = type(value)
+    if kind in AS_THEY_ARE:
+        return value
+    if kind in INDEXES:
+        return kind, int(value)
+    if isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType)):
         return value
     if isinstance(value, np.generic):
         return type(value), value.tobytes()

@@ -28,11 +28,11 @@ class Buffer:
         self.writes, self.reads, self.atomics, self.published, self.epoch = {}, {}, {}, {}, 0
 
     def refine(self, unit):
-        """Make cells small enough for items of `unit` bytes."""
-        if unit and self.unit % unit:
-            unit = 1
-        if not unit or unit >= self.unit:
+        """Make cells small enough for items of `unit` bytes, which are of whole cells."""
+        if unit % self.unit == 0:
             return
+        if self.unit % unit:
+            unit = 1
         times = self.unit // unit
         for table in (self.writes, self.reads, self.atomics, self.published):
             split = {cell * times + part: value for cell, value in table.items() for part in range(times)}
