@@ -121,7 +121,8 @@ def main(arguments=None, program="python -m bench"):
     if options.plot:
         _need_matplotlib(parser)
     MODE.quick = options.quick
-    MODE.simulated = options.simulated or (_gpu_missing() is not None and set(asked) <= SIMULATED)
+    kernels = not asked or bool(set(asked) & GPU_SUITES)
+    MODE.simulated = options.simulated or (kernels and set(asked) <= SIMULATED and _gpu_missing() is not None)
     if MODE.simulated and options.here and not _is_simulator():
         parser.error("--here in the simulator needs NUMBA_ENABLE_CUDASIM=1")
     known, reports, failed = machine.environment(), [], False

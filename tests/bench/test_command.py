@@ -6,7 +6,7 @@ import json
 import pytest
 
 import bench.__main__ as command
-from bench import arrays, mode
+from bench import arrays, harness, mode
 from warpkit.__main__ import main as warpkit
 from warpkit.cli import bench as front
 
@@ -54,6 +54,15 @@ def test_every_suite_has_its_module():
     assert command.SIMULATED | command.GPU_SUITES | set(command.LONGER) <= set(command.SUITES)
     for module in command.SUITES.values():
         assert importlib.util.find_spec(f"bench.{module}"), module
+
+
+@pytest.mark.simulator
+def test_suites_of_the_processor_are_not_simulated(monkeypatch, tmp_path):
+    path = tmp_path / "record.json"
+    monkeypatch.setattr(command.running, "here", lambda name, module, kernels: harness.Report(name))
+
+    assert command.main(["import", "--here", "--json", str(path)]) == 0
+    assert "simulated" not in json.loads(path.read_text(encoding="utf-8"))["environment"]
 
 
 @pytest.mark.everywhere
