@@ -151,11 +151,10 @@ def host(plt, suites):
         axis.barh(
             line + 0.18, row["ours"], color=PEER if other else OURS, height=0.34, label="" if other else "warpkit"
         )
-        if row.get("peer"):
+        if row.get("peer") and not other:
             axis.barh(line - 0.18, row["peer"], color=PEER, height=0.34, label="peer")
     names = dict(zip(*axis.get_legend_handles_labels()[::-1]))
     axis.legend(names.values(), names.keys(), fontsize=7)
-    axis.set_xscale("log")
     axis.set_yticks(range(len(rows)), [row["case"] for row in rows], fontsize=7)
     axis.set_xlabel("µs of the host a call")
     figure.tight_layout()
