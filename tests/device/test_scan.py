@@ -8,7 +8,7 @@ from numba import cuda
 
 import warpkit as wk
 from tests.warp import operators
-from tests.warp.matrix import COMPLEX, INTEGERS, NUMBERS, SIMULATOR, label
+from tests.warp.matrix import COMPLEX, NUMBERS, SIMULATOR, label
 from warpkit import device
 
 from .reductions import LAYOUTS, for_order, laid_out
@@ -17,13 +17,15 @@ from .scans import DEFAULT, NUMPY, POLICIES, SIZES, SMALL, SOME, fold, host, rub
 DTYPES = (np.bool_, *NUMBERS)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=label)
-@pytest.mark.parametrize("name", NUMPY)
+CELLS = [("cumsum", dtype) for dtype in DTYPES]
+CELLS += [("cumprod", dtype) for dtype in (np.bool_, np.int8, np.uint32, np.float16, np.float64, np.complex64)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CELLS, ids=label)
 def test_every_dtype(name, dtype):
     for n in SOME:
         x = values(name, dtype, n)
-        for policy in POLICIES:
-            same(host(getattr(device, name)(to_device(x), policy=policy)), NUMPY[name](x))
+        same(host(getattr(device, name)(to_device(x), policy=DEFAULT)), NUMPY[name](x))
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["small"] if SIMULATOR else ["default", "small", "rings"])
@@ -54,16 +56,14 @@ def test_every_form(shape):
     scan = device.exclusive_scan if exclusive else device.inclusive_scan
     for n in SOME:
         x = for_order(np.int32, n, np.random.default_rng(n))
-        for policy in POLICIES:
-            found = host(scan(to_device(x), wk.add, init=init, reverse=reverse, policy=policy))
-            start = (0 if init is None else init) if exclusive else init
-            same(found, np.array(fold(operator.add, x.tolist(), start, exclusive, reverse), np.int64))
+        found = host(scan(to_device(x), wk.add, init=init, reverse=reverse, policy=DEFAULT))
+        start = (0 if init is None else init) if exclusive else init
+        same(found, np.array(fold(operator.add, x.tolist(), start, exclusive, reverse), np.int64))
         first = -3 if exclusive else init
         marks = np.where(np.arange(n) % 37 == 5, np.arange(n) + 1, 0).astype(np.int32)
-        for policy in POLICIES:
-            found = host(scan(to_device(marks), operators.last_nonzero, init=first, reverse=reverse, policy=policy))
-            expected = fold(operators.py_last_nonzero, marks.tolist(), first, exclusive, reverse)
-            same(found, np.array(expected, np.int32))
+        found = host(scan(to_device(marks), operators.last_nonzero, init=first, reverse=reverse, policy=SMALL))
+        expected = fold(operators.py_last_nonzero, marks.tolist(), first, exclusive, reverse)
+        same(found, np.array(expected, np.int32))
 
 
 OPERATORS = {
@@ -77,7 +77,7 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32] if SIMULATOR else [*INTEGERS, np.float32], ids=label)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32], ids=label)
 def test_every_operator(name, dtype):
     op, ufunc = OPERATORS[name]
     if dtype == np.float32 and name not in ("minimum", "maximum"):
@@ -94,21 +94,21 @@ def test_every_operator(name, dtype):
 def test_every_layout(layout):
     for n in (7, 500) if SIMULATOR else (7, 500, 30_000, (1 << 20) + 5):
         view = laid_out(layout, n, lambda count: values("cumsum", np.float32, count))
-        for policy in POLICIES:
-            same(host(device.cumsum(to_device(view), policy=policy)), np.cumsum(view))
+        same(host(device.cumsum(to_device(view), policy=DEFAULT)), np.cumsum(view))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64], ids=label)
 def test_every_misalignment(dtype):
     """Items and results begin anywhere, and what lies before and behind them is not touched."""
-    for skip in range(16 // np.dtype(dtype).itemsize):
-        memory = values("cumsum", dtype, 200 + skip)
-        out = rubbish(250, dtype)
-        device.cumsum(to_device(memory[skip:]), out=out[skip : 200 + skip], dtype=dtype, policy=SMALL)
-        found = out.copy_to_host()
-        same(found[skip : 200 + skip], np.cumsum(memory[skip:], dtype=dtype))
-        assert (found[:skip] == 77).all()
-        assert (found[200 + skip :] == 77).all()
+    for skip in range(0, 16 // np.dtype(dtype).itemsize, 3 if SIMULATOR else 1):
+        for n in (200, 400):
+            memory = values("cumsum", dtype, n + skip)
+            out = rubbish(450, dtype)
+            device.cumsum(to_device(memory[skip:]), out=out[skip : n + skip], dtype=dtype, policy=SMALL)
+            found = out.copy_to_host()
+            same(found[skip : n + skip], np.cumsum(memory[skip:], dtype=dtype))
+            assert (found[:skip] == 77).all()
+            assert (found[n + skip :] == 77).all()
 
 
 class TestWhereResultsGo:
@@ -171,10 +171,9 @@ class TestRecords:
             x = np.zeros(n, RECORD)
             x["a"], x["b"] = rng.choice([-1, 1], n), rng.integers(-9, 9, n)
             expected = fold(operators.affine.py_func, x.tolist(), first, exclusive, reverse)
-            for policy in POLICIES:
-                found = scan(to_device(x), operators.affine, init=first, reverse=reverse, policy=policy)
-                assert found.dtype == RECORD
-                assert host(found).tolist() == expected
+            found = scan(to_device(x), operators.affine, init=first, reverse=reverse, policy=DEFAULT)
+            assert found.dtype == RECORD
+            assert host(found).tolist() == expected
 
     def test_fields_apart_and_packed(self):
         x = np.zeros(350, SPACED)
