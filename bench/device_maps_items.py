@@ -227,8 +227,10 @@ def measure(report, case):
 
 
 SOFTMAX_POLICIES = [device.SoftmaxPolicy(words, most) for words, most in ((8, 1024), (16, 1024), (16, 256), (32, 256))]
-SHORT_POLICIES = [device.SoftmaxPolicy(words, threads=threads) for words, threads in ((8, 128), (16, 256), (32, 128))]
-LONG_POLICIES = [device.SoftmaxPolicy(part_threads=threads) for threads in (128, 512)]
+SHORT_POLICIES = [device.SoftmaxPolicy(words, threads=threads) for words, threads in ((8, 256), (16, 128), (32, 256))]
+LONG_POLICIES = [
+    device.SoftmaxPolicy(words, part_threads=threads) for words, threads in ((16, 128), (16, 512), (32, 256))
+]
 TRANSFORM_POLICIES = [device.TransformPolicy(*both) for both in ((128, 2), (256, 1), (256, 4), (512, 2))]
 
 

@@ -106,6 +106,7 @@ def digitize(
     framework, else the legacy default stream.  policy: a `TransformPolicy` instead of the measured one.
     Returns: `out`, or a new device array of int64: 0 for what is before the first edge, len(bins) for what is behind
     the last one.
+    Cost: one launch; every item is read once, in as many comparisons as the number of edges has binary digits.
     Errors: Refused (a TypeError) or ValueError in one sentence: for edges out of order, or NaN among them.
     Example: 0.5, 1, 3 in bins [0, 1, 2] -> 1, 2, 3; with right=True -> 1, 1, 3.
     """

@@ -34,7 +34,7 @@ class SoftmaxPolicy:
     words: int = 16
     most_threads: int = 512
     wide_threads: int = 1024
-    threads: int = 128
+    threads: int = 256
     part_threads: int = 256
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ def whole_block(threads: int) -> int:
 def options_of(form: Form, parts: bool) -> Options:
     """Return how a kernel is compiled: with registers for so many threads of a multiprocessor, and what they hold."""
     words = form.loads * form.length * np.dtype(form.total).itemsize // 4
-    resident = 768 if parts else 1536 if words <= 16 else 1024  # threads of a multiprocessor
+    resident = (1536 if words <= 16 else 1024) >> parts  # threads of a multiprocessor
     return Options(launch_bounds=(form.threads, max(resident // form.threads, 1)))
 
 

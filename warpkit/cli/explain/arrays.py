@@ -42,6 +42,7 @@ ARGUMENTS: dict[str, Make] = {
 """By the name of a parameter without a default."""
 OWN: dict[str, dict[str, Make]] = {
     "transpose": {"x": lambda array, given: array(square(given.items), given.dtype)},
+    "softmax": {"x": lambda array, given: array(square(given.items), given.dtype)},
     "histogram": {"bins": lambda array, given: 256, "range": lambda array, given: (0, 1)},
 }
 """Of single functions, by name."""
