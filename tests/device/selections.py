@@ -14,9 +14,7 @@ POLICY = device.SelectPolicy(threads=32, nbytes=20, stages=3, blocks=2, few_thre
 FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20)
 POLICIES = [POLICY, FEW] if SIMULATOR else [POLICY, FEW, None]
 SIZES = (
-    [0, 1, 33, 160, 161, 500]
-    if SIMULATOR
-    else [0, 1, 31, 32, 33, 159, 160, 161, 255, 257, 4095, 4097, (1 << 16) + 5, 3_000_001]
+    [0, 1, 160, 400] if SIMULATOR else [0, 1, 31, 32, 33, 159, 160, 161, 255, 257, 4095, 4097, (1 << 16) + 5, 3_000_001]
 )
 SOME = 400 if SIMULATOR else 100_003
 DENSITIES = [0, 0.001, 0.5, 1]
@@ -62,6 +60,11 @@ def changes(x):
     first = np.ones(flat.size, np.bool_)
     first[1:] = flat[1:] != flat[:-1]
     return first
+
+
+def parted(x, keep):
+    """Return what is kept, then the rest."""
+    return np.concatenate([x.reshape(-1)[keep.reshape(-1)], x.reshape(-1)[~keep.reshape(-1)]])
 
 
 def encoded(x):

@@ -23,6 +23,7 @@ from .selections import (
     changes,
     encoded,
     flags,
+    parted,
     runs,
     same,
     some,
@@ -68,6 +69,19 @@ def test_select_by_the_fields_of_records():
          x[((x["a"] & 1) == 0) | (x["b"] > 0)])  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int64, np.complex128, RECORD], ids=label)
+def test_partition_of_some_dtypes(dtype):
+    x = values(dtype, some(dtype))
+    if x.dtype.names:
+        keep, pred = (x["a"] & 1) == 0, lambda v: (v[0] & 1) == 0
+    else:
+        keep, pred = x == 0, lambda v: v == 0
+    for _ in range(2):  # the second time on the same scratch
+        items, count = device.partition(to_device(x), pred, policy=POLICY)
+        same(items, parted(x, keep))
+        assert count == keep.sum()
+
+
 @pytest.mark.parametrize("dtype", ALL, ids=label)
 def test_nonzero_of_every_dtype(dtype):
     x = values(dtype, some(dtype))
@@ -104,6 +118,10 @@ def test_every_size_and_density(n, density):
         same(device.select(to_device(x), above, policy=policy), x[keep])
         same(device.select_flagged(to_device(x), to_device(keep), policy=policy), x[keep])
         same(device.nonzero(to_device(keep), policy=policy), np.flatnonzero(keep))
+        items, count = device.partition(to_device(x), above, policy=policy)
+        same(items, parted(x, keep))
+        assert count == keep.sum()
+        assert type(count) is int
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -123,12 +141,12 @@ def test_runs_of_every_size_and_length(n, mean):
 def test_every_layout(layout):
     x = laid_out(layout, 180 if SIMULATOR else 50_000, lambda count: values(np.int32, count))
     y = laid_out(layout, 180 if SIMULATOR else 50_000, lambda count: values(np.int32, count, 5))
-    for policy in (POLICY, FEW):
-        same(device.select(to_device(x), above, policy=policy), x[x > 0])
-        same(device.select_flagged(to_device(x), to_device(y), policy=policy), x[y != 0])
-        same(device.select_flagged(to_device(x.reshape(-1)), to_device(y), policy=policy), x[y != 0])
-        same(device.nonzero(to_device(x), policy=policy), np.flatnonzero(x))
-        same(device.unique(to_device(x), policy=policy), encoded(x)[0])
+    same(device.select(to_device(x), above, policy=POLICY), x[x > 0])
+    same(device.select_flagged(to_device(x), to_device(y), policy=FEW), x[y != 0])
+    same(device.select_flagged(to_device(x.reshape(-1)), to_device(y), policy=POLICY), x[y != 0])
+    same(device.nonzero(to_device(x), policy=FEW), np.flatnonzero(x))
+    same(device.unique(to_device(x), policy=POLICY), encoded(x)[0])
+    same(device.partition(to_device(x), above, policy=FEW)[0], parted(x, x > 0))
 
 
 # ------------------------------------------------------------------ out, count_out, num_items, stream
@@ -198,11 +216,16 @@ def test_fewer_items(kind):
             same(got, encoded(x[:n])[0])
             same(lengths, encoded(x[:n])[1])
             assert number_of_runs == len(got)
+            items, kept = device.partition(to_device(x), above, num_items=count, policy=POLICY)
+            same(items, parted(x[:n], x[:n] > 0))
+            assert kept == (x[:n] > 0).sum()
 
 
 def test_the_count_of_one_is_the_number_of_items_of_the_next():
     x, kept, count, last = values(np.int32, 400), result(np.int32, 400), result(np.int64), result(np.int64)
     device.select(to_device(x), above, out=kept, count_out=count, policy=POLICY)
+    with pytest.raises(ValueError, match=r"^unique: count_out shares memory with num_items"):
+        device.unique(kept, out=result(np.int32, 400), num_items=count, count_out=count)
     out = device.unique(kept, out=result(np.int32, 400), num_items=count, count_out=last, policy=POLICY)
     wanted = encoded(x[x > 0])[0]
     assert last.copy_to_host() == len(wanted)
@@ -219,6 +242,25 @@ def test_on_several_streams():
         machine.synchronize()
         assert out.copy_to_host()[: len(kept)].tolist() == kept
         same(device.select(there, above, stream=stream, policy=POLICY), x[x > 0])
+
+
+def test_in_place():
+    x, count = values(np.int32, 400), result(np.int64)
+    for call, wanted in (
+        (lambda there: device.select(there, above, out=there, count_out=count, policy=POLICY), x[x > 0]),
+        (lambda there: device.unique(there, out=there, count_out=count, policy=POLICY), encoded(x)[0]),
+        (
+            lambda there: device.select(there[::2], above, out=there[::2], count_out=count, policy=FEW),
+            x[::2][x[::2] > 0],
+        ),
+    ):
+        got = call(cuda.to_device(x)).copy_to_host()
+        assert count.copy_to_host() == len(wanted)
+        assert got[: len(wanted)].tolist() == wanted.tolist()
+    columns = x.reshape(20, 20)
+    there = cuda.to_device(columns)
+    device.select(there, above, out=there, policy=POLICY)
+    assert there.copy_to_host().reshape(-1)[: (x > 0).sum()].tolist() == x[x > 0].tolist()
 
 
 def test_captured_numbers_and_arrays_are_seen():
@@ -293,6 +335,7 @@ def test_prepared_without_outputs():
 # ------------------------------------------------------------------ refusals
 
 X = np.arange(10, dtype=np.int32)
+THERE = cuda.to_device(X) if SIMULATOR or cuda.is_available() else None
 REFUSED = {
     "no function": (lambda x: device.select(x, 3), "^select: pred must be a function of an item, not 3; for flags"),
     "a class": (lambda x: device.select(x, float), "^select: pred must be a function, not the class float"),
@@ -320,6 +363,18 @@ REFUSED = {
         "^unique: count_out must be of dtype one of int64, int32, uint32, uint64, not int16",
     ),
     "a count alone": (lambda x: device.unique(x, count_out=result("i8")), "^unique: count_out= goes with out="),
+    "a short out": (
+        lambda x: device.partition(x, above, out=result("i4", 9)),
+        "^partition: out must have room for all 10 items, not for 9",
+    ),
+    "parts in place": (lambda x: device.partition(x, above, out=x), "^partition: out shares memory with x"),
+    "an overlapping out": (
+        lambda x: device.unique(THERE[:8], out=THERE[2:]), "^unique: out shares memory with x without being x"
+    ),
+    "a count among the items": (
+        lambda x: device.unique(THERE, out=result("i4", 10), count_out=THERE[3:4]),
+        "^unique: count_out shares memory with x",
+    ),
     "one of two": (lambda x: device.run_length_encode(x, out=x), "^run_length_encode: out must be a pair"),
     "two axes apart": (
         lambda x: device.unique(x, out=to_device(np.zeros((4, 6), np.int32)[:, ::2])),

@@ -20,7 +20,7 @@ from .reduce import (
     transform_reduce,
 )
 from .scan import ScanPolicy, cumprod, cumsum, exclusive_scan, inclusive_scan
-from .select import SelectPolicy, nonzero, run_length_encode, select, select_flagged, unique
+from .select import SelectPolicy, nonzero, partition, run_length_encode, select, select_flagged, unique
 from .softmax import softmax
 from .softmax_plan import SoftmaxPolicy
 from .transform import transform
@@ -32,7 +32,7 @@ REDUCTIONS = (
     "sum", "transform_reduce",
 )  # fmt: skip
 HISTOGRAMS = ("HistogramPolicy", "bincount", "digitize", "histogram")
-SELECTIONS = ("SelectPolicy", "nonzero", "run_length_encode", "select", "select_flagged", "unique")
+SELECTIONS = ("SelectPolicy", "nonzero", "partition", "run_length_encode", "select", "select_flagged", "unique")
 SCANS = ("ScanPolicy", "cumprod", "cumsum", "exclusive_scan", "inclusive_scan")
 MAPS = ("SoftmaxPolicy", "TransformPolicy", "TransposePolicy", "softmax", "transform", "transpose")
 __all__ = [*REDUCTIONS, *HISTOGRAMS, *SCANS, *SELECTIONS, *MAPS]

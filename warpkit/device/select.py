@@ -23,12 +23,13 @@ as it was.
 from typing import Any
 
 from ..errors import Refused
+from ..host.arrays import as_output
 from .calls import Items, Job, items_of, launched, prepares
 from .select_call import COUNTS, LANDED, Call, Output, compaction_job, fetched
 from .select_meaning import ENCODED, FLAGGED, INT64, NONZERO, UNIQUE, meaning_of
 from .select_policy import SelectPolicy
 
-__all__ = ["SelectPolicy", "nonzero", "run_length_encode", "select", "select_flagged", "unique"]
+__all__ = ["SelectPolicy", "nonzero", "partition", "run_length_encode", "select", "select_flagged", "unique"]
 
 Policy = SelectPolicy | None
 
@@ -72,6 +73,20 @@ def read_nonzero(
     items = items_of("nonzero", x, num_items)
     call = Call("nonzero", NONZERO, items, None, stream, policy)
     return compaction_job(call, (Output("out", out, (INT64,)),), count_out)
+
+
+def read_partition(
+    x: Any, pred: Any, *, out: Any = None, count_out: Any = None, num_items: Any = None, stream: Any = None,
+    policy: Policy = None,
+) -> Job:  # fmt: skip
+    """Decide a call of `partition`."""
+    items = items_of("partition", x, num_items)
+    call = Call("partition", meaning_of("partition", pred), items, None, stream, policy, in_place=False)
+    if out is not None and as_output(out, "out").size < items.size:
+        raise ValueError(
+            f"partition: out must have room for all {items.size} items, not for {as_output(out, 'out').size}."
+        )
+    return compaction_job(call, (Output("out", out, (items.source.dtype,)),), count_out)
 
 
 def read_unique(
@@ -150,6 +165,27 @@ def nonzero(
         return fetched("nonzero", job)[1][0]
     return launched(read_nonzero(x, out=out, count_out=count_out, num_items=num_items, stream=stream,
                                  policy=policy))  # fmt: skip
+
+
+@prepares(read_partition, "x", "out", "count_out", "num_items")
+def partition(
+    x: Any, pred: Any, *, out: Any = None, count_out: Any = None, num_items: Any = None, stream: Any = None,
+    policy: Policy = None,
+) -> Any:  # fmt: skip
+    """Return (the items of `x` for which `pred` is true, then the others, both in order; how many are in front).
+
+    Not NumPy's, which finds the k-th smallest item. For `pred` see `select`.
+    Args: out: of the dtype of `x`, with room for all its items; it is returned, and shares no memory with `x`.
+    Returns: without `out` a new array and an int.
+    Cost: what is not in front is read and written once more, within the launch: its place is known at the end.
+    Example: partition(x, lambda v: v > 2) of 3, 1, 4, 1, 5 -> (3, 4, 5, 1, 1), 3.
+    """
+    if out is None and count_out is None:
+        job = read_partition(x, pred, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
+        count, arrays = fetched("partition", job, 1)
+        return arrays[0], count
+    return launched(read_partition(x, pred, out=out, count_out=count_out, num_items=num_items, stream=stream,
+                                   policy=policy))  # fmt: skip
 
 
 @prepares(read_unique, "x", "out", "count_out", "num_items")

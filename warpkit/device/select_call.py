@@ -21,6 +21,7 @@ from .select_policy import SelectPolicy, policy_of
 from .transpose import overlap, word_of
 
 COUNTS = tuple(np.dtype(kind) for kind in (np.int64, np.int32, np.uint32, np.uint64))
+NUMBERS = 2  # that land: how many items are kept; of a partition how many there are
 LANDED = object()  # for `count_out`: the host waits for the count
 
 
@@ -63,14 +64,14 @@ def new_target(what: Output, size: int, stream: int) -> tuple[Any, Target]:
     return made, Target(argument, argument.spec, argument.payload)
 
 
-def check_outputs(name: str, items: Items, flags: Items | None, written: dict[str, Argument]) -> None:
-    """Refuse outputs that share memory with what is read, or with each other; but `out` may be `x`."""
+def check_outputs(name: str, items: Items, flags: Items | None, written: dict[str, Argument], in_place: bool) -> None:
+    """Refuse outputs that share memory with what is read, or with each other; `in_place`: but `out` may be `x`."""
     read = {"num_items": items.counter, "flags": None if flags is None else flags.source}
     for what, argument in written.items():
-        if what == "out":
+        if what == "out" and in_place:
             check_apart(name, items.source, argument)
         beside = {**read, **{other: array for other, array in written.items() if other < what}}
-        if what != "out":
+        if what != "out" or not in_place:
             beside["x"] = items.source
         for other, array in beside.items():
             if array is not None and array.size and argument.size and overlap(argument, array):
@@ -78,7 +79,7 @@ def check_outputs(name: str, items: Items, flags: Items | None, written: dict[st
 
 
 class Call(NamedTuple):
-    """What a user asks of a compaction, but for its outputs."""
+    """What a user asks of a compaction, but for its outputs. in_place: `out` may be `x`."""
 
     name: str
     meaning: Meaning
@@ -86,6 +87,7 @@ class Call(NamedTuple):
     flags: Items | None
     stream: Any
     policy: SelectPolicy | None
+    in_place: bool = True
 
 
 class Told(NamedTuple):
@@ -120,7 +122,7 @@ def compaction_job(call: Call, outputs: tuple[Output, ...], count_out: Any) -> J
     policy = policy_of(name, call.policy, call.items.source.dtype.itemsize)
     plan = plan_of(call, policy, [None if target is None else target.spec for target in targets])
     launch = plan.launch(call.items.size, handle)
-    payloads = payloads_of(call, plan, launch, targets, landing.place(INT64)[0] if lands else NO_COUNT)
+    payloads = payloads_of(call, plan, launch, targets, landing.place(INT64, NUMBERS)[0] if lands else NO_COUNT)
     grid, block, held = (launch.blocks, 1, 1), (launch.threads, 1, 1), (call, targets, launch)
     return Job(launch.kernel, grid, block, launch.shared, payloads, result, handle, visitors, held, named)
 
@@ -132,7 +134,7 @@ def ordered(call: Call, asked: list[Output], targets: list[Target | None]) -> tu
     if counts is not None and counts.argument.size != 1:
         raise ValueError(f"{name}: count_out must have one element, not shape {counts.argument.shape}.")
     given = {output.what: target.argument for output, target in zip(asked, targets) if target is not None}
-    check_outputs(name, items, flags, given)
+    check_outputs(name, items, flags, given, call.in_place)
     return entered(call.stream, items.source, items.counter, None if flags is None else flags.source, *given.values())
 
 
@@ -195,19 +197,19 @@ def plan_of(call: Call, policy: SelectPolicy, targets: list[ArraySpec | None]) -
     return found
 
 
-def fetched(name: str, job: Job) -> tuple[int, tuple[Any, ...]]:
-    """Launch, wait, and return (the count, the outputs, as long as that); `count_out` was LANDED."""
+def fetched(name: str, job: Job, length: int = 0) -> tuple[int, tuple[Any, ...]]:
+    """Launch, wait, and return (the count, the outputs, cut to which of the numbers); `count_out` was LANDED."""
     if job.stream and machine.is_capturing(job.stream):
         raise Refused(f"{name}: how much is kept has to be waited for, which no graph can; pass out= and count_out=.")
-    view = landing.place(INT64)[1]
+    view = landing.place(INT64, NUMBERS)[1]
     try:
         launched(job)
         machine.stream_synchronize(job.stream)
     except BaseException:
-        landing.leave(INT64)  # the kernel may still write there
+        landing.leave(INT64, NUMBERS)  # the kernel may still write there
         raise
-    count = int(view[0])
-    return count, tuple([shortened(array, count, job.stream) for array in job.result])
+    count, size = int(view[0]), int(view[length])
+    return count, tuple([shortened(array, size, job.stream) for array in job.result])
 
 
 def shortened(array: Any, count: int, stream: int) -> Any:

@@ -77,7 +77,7 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         positions = dynamic_shared(tile_items, position_type, first_byte + positions_at)
         bits = decide(values, slot, flags, lead, own_count(valid, items), keep, previous, tile == 0)
         earlier, total = rank(bits)
-        move(values, slot, positions, lead, bits, earlier)
+        move(values, slot, positions, lead, bits, earlier, total, own_count(valid, items))
         return total, summarise(positions, total, as_int64(tile) * tile_items)
 
     return gather
@@ -90,7 +90,7 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     Args: source: the items.  flags: where there are any, else anything.  out, more: what is written.  count_out: one
     integer.  states: tile states for the type of `zero`.  count: the number of items, or a device array that holds it.
     """
-    op, zero, emit, finish, lead = what.op, what.zero, what.emit, what.finish, what.lead
+    op, zero, emit, finish, after, lead = what.op, what.zero, what.emit, what.finish, what.after, what.lead
     stages, tile_items, last = shape.stages, shape.tile_items, shape.stages - 1
     layout, copies = Layout(what, shape), 2 if what.flag else 1
     item_type, position_type, room = what.item, layout.position_type, lead + tile_items
@@ -105,7 +105,7 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         tiles = shared_array(stages, np.int32)  # the tile in each slot
         pipe = block_copy_pipeline(waiting)
         in_flight = fill(pipe, tiles, start, source, flags, tile_forward, states, num_tiles, num_items, draws)
-        s, tile, total = int32(last), int32(-1), int32(0)
+        s, tile, total, written = int32(last), int32(-1), int32(0), int32(0)
         own = zero
         going = True
         while going:
@@ -129,9 +129,10 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
                 before = prefix_after_init(states, begun, tile, own, op, zero, whole)
                 slot = dynamic_shared(room, item_type, s * step_bytes)
                 places = dynamic_shared(tile_items, position_type, s * step_bytes + positions_at)
-                emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)
+                emit(slot, places, lead, before, total, as_int64(tile) * tile_items, num_items, out, more)
+                written = int32(written + 1)
                 if tile == num_tiles - 1 and thread_index() == 0:
-                    finish(combine(op, before, own), num_items, out, more, count_out)
+                    finish(combine(op, before, own), num_items, out, more, count_out, states)
             if thread_index() == 0:
                 tiles[s] = end_draw(states, drawn, num_tiles, draws)
             barrier()
@@ -142,7 +143,8 @@ def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
             tile, s, total = ahead, near, total_ahead
             own = own_ahead
         if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
-            finish(zero, num_items, out, more, count_out)
+            finish(zero, num_items, out, more, count_out, states)
+        after(states, written, num_tiles, num_items, total, num_tiles == 0, out)
 
     return compact_in_rings
 
@@ -153,7 +155,7 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     Called by: at least as many blocks as there are tiles, one at least; a single tile asks for no number and no state.
     Args: as of `ring_kernel`.
     """
-    op, zero, emit, finish, lead = what.op, what.zero, what.emit, what.finish, what.lead
+    op, zero, emit, finish, after, lead = what.op, what.zero, what.emit, what.finish, what.after, what.lead
     tile_items, layout, copies = shape.tile_items, Layout(what, shape), 2 if what.flag else 1
     item_type, position_type, room, positions_at = what.item, layout.position_type, lead + tile_items, layout.positions
     whole = shape.threads >= 32
@@ -164,7 +166,7 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         num_tiles = tiles_of(num_items, tile_items)
         tiles = shared_array(1, np.int32)
         pipe = block_copy_pipeline(copies)
-        tile = int32(0 if block_index() == 0 and num_tiles == 1 else -1)
+        tile, total = int32(0 if block_index() == 0 and num_tiles == 1 else -1), int32(0)
         if num_tiles > 1:
             if thread_index() == 0:
                 tiles[0] = first_draw(states, num_tiles, grid_size())
@@ -183,10 +185,11 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
                 before = prefix_after_init(states, begun, tile, own, op, zero, whole)
             else:
                 barrier()
-            emit(slot, places, lead, before, total, as_int64(tile) * tile_items, out, more)
+            emit(slot, places, lead, before, total, as_int64(tile) * tile_items, num_items, out, more)
             if tile == num_tiles - 1 and thread_index() == 0:
-                finish(combine(op, before, own), num_items, out, more, count_out)
+                finish(combine(op, before, own), num_items, out, more, count_out, states)
         if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
-            finish(zero, num_items, out, more, count_out)
+            finish(zero, num_items, out, more, count_out, states)
+        after(states, int32(tile >= 0), num_tiles, num_items, total, num_tiles <= 1, out)
 
     return compact_in_tiles

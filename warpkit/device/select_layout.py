@@ -8,7 +8,7 @@ import numpy as np
 
 from ..simt.ops import add
 from .select_keep import no_previous
-from .select_tile import as_count, emit_items, finish_count, move_items
+from .select_tile import as_count, emit_items, finish_count, move_items, nothing_after
 from .tiles import TileShape, whole_pieces
 
 NONE, FEW = np.int64(0), np.int32(0)  # no items yet: of any number of them, of fewer than 2^31
@@ -23,7 +23,8 @@ class Compaction:
     kept items are needed.  led: the item before a tile is needed.  copied, flags_copied: the source, the flags are
     contiguous.  axes, flag_axes: how many they are read with.  on_device: the number of items stands in device memory.
     keep, previous: which items are kept.  move: what moves up.  summarise, op, zero: what tiles add up to; its type is
-    that of `zero`.  emit: how a tile is written.  finish: what is written at the end.
+    that of `zero`.  emit: how a tile is written.  finish: what is written at the end.  after: what all blocks do when
+    they have no more tiles.
     """
 
     item: np.dtype[Any]
@@ -43,6 +44,7 @@ class Compaction:
     zero: Any = NONE
     emit: Callable[..., Any] = emit_items
     finish: Callable[..., Any] = finish_count
+    after: Callable[..., Any] = nothing_after
 
     @property
     def lead(self) -> int:

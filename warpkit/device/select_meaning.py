@@ -9,6 +9,7 @@ from ..errors import Refused
 from ..host.dtypes import single, type_of
 from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine
+from . import select_parts as parts
 from . import select_runs as runs
 from . import select_tile as tile
 from .reduce_operators import keep_in, memo_of
@@ -59,9 +60,19 @@ def unique(name: str, item: np.dtype[Any], few: bool) -> Fields:
 
 def encoded(name: str, item: np.dtype[Any], few: bool) -> Fields:
     """Keep what differs from the item before it, and how far it is to the next such item."""
-    parts = {"summarise": runs.as_runs, "op": runs.join_runs, "zero": runs.NO_RUNS}
+    counted = {"summarise": runs.as_runs, "op": runs.join_runs, "zero": runs.NO_RUNS}
     written = {"positioned": True, "move": tile.move_both, "emit": runs.emit_runs, "finish": runs.finish_runs}
-    return {**unique(name, item, few), **parts, **written}
+    return {**unique(name, item, few), **counted, **written}
+
+
+def partitioned(item: np.dtype[Any]) -> Fields:
+    """Write what is not kept too."""
+    return {
+        "move": parts.move_parts,
+        "emit": parts.emit_parts,
+        "finish": parts.finish_parts,
+        "after": parts.turning(item),
+    }
 
 
 def no_records(name: str, item: np.dtype[Any], what: str) -> None:
@@ -75,16 +86,17 @@ NONZERO, UNIQUE, ENCODED = (Meaning(fields, "biu") for fields in (nonzero, uniqu
 
 
 def meaning_of(name: str, pred: Any) -> Meaning:
-    """Return the compaction that keeps what `pred` is true for: it is kept with the function itself."""
+    """Return what the function `name` does with what `pred` is true for: it is kept with the function itself."""
     if not callable(pred):
         raise Refused(f"{name}: pred must be a function of an item, not {pred!r}; for flags there is select_flagged.")
     memo = memo_of(pred)
-    found = memo.get(Meaning)
+    key = Meaning, name
+    found = memo.get(key)
     if found is None:
         check_function(name, "pred", pred)
         check_arguments(name, "pred", pred, 1)
         found = Meaning(_where(pred))
-        keep_in(memo, Meaning, found)
+        keep_in(memo, key, found)
     return found
 
 
@@ -95,7 +107,8 @@ def _where(pred: Callable[..., Any]) -> Callable[[str, np.dtype[Any], bool], Fie
         if said.names:
             raise Refused(f"{name}: pred returns a tuple; return one number or bool, which is true or not.")
         like = None if asked is item else zero_of(type_of(asked))
-        return {"keep": keep_where(pred, like), **counting(few)}
+        rest = partitioned(item) if name == "partition" else {}
+        return {"keep": keep_where(pred, like), **counting(few), **rest}
 
     return fields
 

@@ -55,7 +55,7 @@ def as_runs(positions, total, base):
 
 
 @device_function()
-def emit_runs(slot, positions, lead, earlier, total, base, out, more):
+def emit_runs(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the items with which runs begin, and the lengths of the runs that end there, as far as there is room."""
     runs = runs_of(earlier)
     i = int32(thread_index())
@@ -73,7 +73,7 @@ def emit_runs(slot, positions, lead, earlier, total, base, out, more):
 
 
 @device_function()
-def finish_runs(all_runs, num_items, out, more, count_out):
+def finish_runs(all_runs, num_items, out, more, count_out, states):
     """Write the number of runs and the length of the last one; called by one thread."""
     runs = runs_of(all_runs)
     if count_out.size > 0:

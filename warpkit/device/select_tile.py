@@ -41,7 +41,7 @@ def rank(bits):
 
 
 @device_function()
-def move_items(values, slot, positions, lead, bits, earlier):
+def move_items(values, slot, positions, lead, bits, earlier, total, count):
     """Write the thread's kept items behind those of earlier threads; all have been read."""
     to = int32(lead + earlier)
     for j in range(values.size):
@@ -51,7 +51,7 @@ def move_items(values, slot, positions, lead, bits, earlier):
 
 
 @device_function()
-def move_positions(values, slot, positions, lead, bits, earlier):
+def move_positions(values, slot, positions, lead, bits, earlier, total, count):
     """Write the places of the thread's kept items behind those of earlier threads."""
     begin = int32(thread_index() * values.size)
     to = int32(earlier)
@@ -62,10 +62,10 @@ def move_positions(values, slot, positions, lead, bits, earlier):
 
 
 @device_function()
-def move_both(values, slot, positions, lead, bits, earlier):
+def move_both(values, slot, positions, lead, bits, earlier, total, count):
     """Write the thread's kept items and their places behind those of earlier threads."""
-    move_items(values, slot, positions, lead, bits, earlier)
-    move_positions(values, slot, positions, lead, bits, earlier)
+    move_items(values, slot, positions, lead, bits, earlier, total, count)
+    move_positions(values, slot, positions, lead, bits, earlier, total, count)
 
 
 # ------------------------------------------------------------------ counting
@@ -87,7 +87,7 @@ def as_small_count(positions, total, base):
 
 
 @device_function()
-def emit_items(slot, positions, lead, earlier, total, base, out, more):
+def emit_items(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the tile's kept items behind the `earlier` ones, as far as `out` has room."""
     room = out.size - earlier
     i = int32(thread_index())
@@ -97,7 +97,7 @@ def emit_items(slot, positions, lead, earlier, total, base, out, more):
 
 
 @device_function()
-def emit_positions(slot, positions, lead, earlier, total, base, out, more):
+def emit_positions(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the places in the array of the tile's kept items behind the `earlier` ones, as far as `out` has room."""
     room = out.size - earlier
     i = int32(thread_index())
@@ -107,7 +107,12 @@ def emit_positions(slot, positions, lead, earlier, total, base, out, more):
 
 
 @device_function()
-def finish_count(counted, num_items, out, more, count_out):
+def finish_count(counted, num_items, out, more, count_out, states):
     """Write how many items were kept in all, if anybody wants to know; called by one thread."""
     if count_out.size > 0:
         count_out[0] = counted
+
+
+@device_function()
+def nothing_after(states, written, num_tiles, num_items, total, alone, out):
+    """Do nothing when all tiles are written."""

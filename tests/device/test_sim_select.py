@@ -1,0 +1,74 @@
+"""Selections under random schedules of blocks and lanes, launch after launch on the same scratch."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from tests.block.schedules import explore, found_by
+from warpkit import device
+from warpkit.device import select_parts
+
+from .selections import encoded, parted, same
+
+RING = device.SelectPolicy(threads=32, nbytes=4, stages=2, blocks=2, few_threads=32, few_nbytes=4, most_tiles=0)
+TILES = device.SelectPolicy(threads=32, nbytes=4, few_threads=32, few_nbytes=4, most_tiles=1 << 20)
+
+
+def data(seed):
+    """Return a few tiles of items."""
+    return np.random.default_rng(seed).integers(-3, 3, 1 + 37 * seed % 150).astype(np.int32)
+
+
+def selecting(policy):
+    """Return run(seed): a selection in place."""
+
+    def run(seed):
+        x, count = data(seed), cuda.to_device(np.zeros(1, np.int64))
+        there = cuda.to_device(x)
+        device.select(there, lambda v: v > 0, out=there, count_out=count, policy=policy)
+        kept = x[x > 0]
+        assert count.copy_to_host() == len(kept)
+        assert there.copy_to_host()[: len(kept)].tolist() == kept.tolist()
+
+    return run
+
+
+def parting(policy):
+    """Return run(seed): a partition, whose rest is turned around in small slices."""
+
+    def run(seed):
+        x = data(seed)
+        items, count = device.partition(cuda.to_device(x), lambda v: v > 0, policy=policy)
+        same(items, parted(x, x > 0))
+        assert count == (x > 0).sum()
+
+    return run
+
+
+def encoding(policy):
+    """Return run(seed): runs and their lengths."""
+
+    def run(seed):
+        x = data(seed) // 3
+        values, lengths, _ = device.run_length_encode(cuda.to_device(x), policy=policy)
+        same(values, encoded(x)[0])
+        same(lengths, encoded(x)[1])
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def small_slices(monkeypatch):
+    """Turn around in small slices, so that blocks share the work."""
+    monkeypatch.setattr(select_parts, "SLICE", 16)
+
+
+@pytest.mark.parametrize("policy", [RING, TILES], ids=["ring", "tiles"])
+@pytest.mark.parametrize("make", [selecting, parting, encoding])
+def test_right_under_every_schedule(make, policy):
+    explore(make(policy), 6)
+
+
+def test_turning_before_all_is_written_is_found(monkeypatch):
+    monkeypatch.setattr(select_parts, "load_acquire", lambda numbers, at: 1 << 30)
+    assert found_by(parting(TILES), BaseException, 60) is not None
