@@ -94,7 +94,7 @@ def _ours(threads, processors, states, values, right):
     """Return (time, blocks an SM, kernel) of the best: as many blocks as an SM holds, or a half, or a quarter."""
     resident = min(BLOCKS_OF_AN_SM, THREADS_OF_AN_SM // threads)
     found = []
-    for (name, kernel), share in itertools.product(KERNELS.items(), SHARES):
+    for (name, kernel), share in itertools.product(KERNELS.items(), SHARES[: MODE.fewer(len(SHARES), 3)]):
         grid = resident // share
         taken = _measure(kernel, processors * grid, threads, states, values, right)
         found.append((taken, f"{grid} blocks an SM, {name}"))
