@@ -307,6 +307,15 @@ def test_more_items_than_32_bits_count():
 
 
 @pytest.mark.gpu
+def test_a_policy_for_which_there_are_too_few_registers():
+    x = values(np.float64, 100_000)
+    made = device.transform(lambda a: (a, a + 1, a * a), to_device(x), policy=device.TransformPolicy(1024, 16))
+    equal(made[0], x)
+    equal(made[1], x + 1)
+    equal(made[2], x * x)
+
+
+@pytest.mark.gpu
 def test_in_a_graph():
     import torch
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from .transform_kernel import Form, Port, transform_kernel
 from .transform_sides import Pack, Side, check_places, place_of, target_side
 
 NOTHING = (0, 0, 0)
+ALWAYS = 256  # threads that there are registers for, whatever a function takes
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,11 @@ def plan_of(
     def template() -> tuple[Any, tuple[Spec, ...]]:
         return transform_kernel(what.function, number, inputs, outputs, what.several, form), specs
 
-    return Plan(kernel_of(("transform", what.several, ports_key(inputs, outputs), specs, form), what.calls, template),
-                form, head)  # fmt: skip
+    key = "transform", what.several, ports_key(inputs, outputs), specs, form
+    loaded = kernel_of(key, what.calls, template)
+    if form.threads > ALWAYS and form.threads > loaded.kernel.max_threads:  # the function takes many registers
+        return plan_of(what, sources, targets, counter, replace(policy, threads=form.threads // 2))
+    return Plan(loaded, form, head)
 
 
 def ports_key(*ports: tuple[Port, ...]) -> Hashable:
