@@ -157,6 +157,7 @@ FUNCTIONS = {
     "a type": (np.float64, np.float64, 1),
     "of math": (math.hypot, np.hypot, 2),
     "of warpkit": (wk.maximum, np.maximum, 2),
+    "a device function": (cuda.jit(lambda a, b: a - b, device=True), np.subtract, 2),
 }
 
 
@@ -248,7 +249,8 @@ REFUSED = {
     ),
     "a short function": (lambda x: device.transform(twice, x, x), r"^transform: the function is called with 2 values"),
     "a number of a ufunc": (lambda x: device.transform(np.sqrt, x, x), "^transform: sqrt takes 1 values, and 2 arg"),
-    "no function": (lambda x: device.transform(3, x), "^transform: the function must be a function, not a int"),
+    "no function": (lambda x: device.transform(3, x), r"^transform: the function comes first, transform\(fn, x\)"),
+    "another order": (lambda x: device.transform(x, twice), "^transform: the function comes first"),
     "a text": (lambda x: device.transform(lambda a: "a", x), "returns .*; return a number or a tuple of numbers"),
     "out of another shape": (
         lambda x: device.transform(twice, x, out=result("f4", 5)),

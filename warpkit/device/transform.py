@@ -31,6 +31,8 @@ def read_transform(
     stream: Any = None, policy: TransformPolicy | None = None,
 ) -> Job:  # fmt: skip
     """Decide a call of `transform`."""
+    if not callable(fn):
+        raise Refused(f"{NAME}: the function comes first, {NAME}(fn, x), and a {type(fn).__name__} is none.")
     arguments = [_argument(array, place) for place, array in enumerate(arrays)]
     function = _function(fn, len(arguments))
     known = identity(function)
@@ -86,7 +88,7 @@ def _function(fn: Any, values: int) -> Any:
         return fn
     if isinstance(fn, np.ufunc) and fn.nin != values:
         raise Refused(f"{NAME}: {fn.__name__} takes {fn.nin} values, and {values} arguments follow it.")
-    if not callable(fn) or values not in _CALLING:
+    if values not in _CALLING:
         check_function(NAME, "the function", fn)
         raise Refused(f"{NAME}: write a def or a lambda of {values} values that calls {fn!r}.")
     return _wrapped(fn, values)
