@@ -11,9 +11,11 @@ import re
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba.core.errors import TypingError as NumbaTypingError
 from numba.cuda import ufuncs
 from numba.cuda.core.errors import TypingError
+from numba.cuda.cpython.numbers import real_sign_impl
 from numba.cuda.mathimpl import get_binary_impl_for_fn_and_ty, get_unary_impl_for_fn_and_ty
 from numba.cuda.np import ufunc_db
 
@@ -27,7 +29,8 @@ _TAKEN: dict[Any, str] = {
     **dict.fromkeys((np.absolute, np.isfinite, np.isinf), "?" + _NUMBERS),
     **dict.fromkeys((np.subtract, np.negative, np.positive, np.square), _NUMBERS),
     **dict.fromkeys((np.floor, np.ceil, np.trunc), "?" + _INTEGERS + _FLOATS),
-    **dict.fromkeys((np.sign, np.remainder, np.floor_divide), _INTEGERS + _FLOATS),
+    **dict.fromkeys((np.remainder, np.floor_divide), _INTEGERS),  # of floats it rounds the quotient, as NumPy does not
+    np.sign: _INTEGERS,
     np.reciprocal: _FLOATS,
     np.signbit: _FLOATS,
 }
@@ -49,6 +52,12 @@ def _of_math(function, implementation):
     return generate
 
 
+def _sign(context, builder, sig, args):
+    """Numba's sign of −0.0 is −0.0, NumPy's is 0.0."""
+    result = real_sign_impl(context, builder, sig, args)
+    return builder.fadd(result, ir.Constant(result.type, 0.0))
+
+
 def _fill(table) -> None:
     for ufunc, letters in _TAKEN.items():
         loops = ufunc_db.get_ufunc_info(ufunc).items()
@@ -59,6 +68,8 @@ def _fill(table) -> None:
     for ufunc, function in _BINARY.items():
         made = _of_math(function, get_binary_impl_for_fn_and_ty)
         table.setdefault(ufunc, {"ff->f": made, "dd->d": made})
+
+    table[np.sign] |= {"f->f": _sign, "d->d": _sign}
 
 
 _fill(ufuncs.ufunc_db())
