@@ -102,6 +102,9 @@ def staged(commands: Sequence[Command]) -> Staged:
     return Staged(parts, keep)
 
 
+arriving: dict[int, tuple[int, int]] = {}  # of downloads that have no data yet: first byte, last + 1
+
+
 class Fetch:
     """Copies a download from its staging to where it belongs; until it is gone, the data are under way."""
 
@@ -115,11 +118,8 @@ class Fetch:
         self.target[...] = self.block.array(self.target.shape, self.target.dtype)
         arriving.pop(id(self), None)
 
-    def __del__(self) -> None:
-        arriving.pop(id(self), None)  # of a list that failed
-
-
-arriving: dict[int, tuple[int, int]] = {}  # of downloads that have no data yet: first byte, last + 1
+    def __del__(self, forget: Any = arriving.pop) -> None:  # not the global, which may be gone before the last of them
+        forget(id(self), None)  # of a list that failed
 
 
 def refuse_arriving(commands: Sequence[Command]) -> None:
