@@ -36,7 +36,7 @@ def read_transform(
     arguments = [_argument(array, place) for place, array in enumerate(arrays)]
     function = _function(fn, len(arguments))
     known = identity(function)
-    calls = Calls((machine.shared_key(function, known.key),), known.arrays)
+    calls = Calls((machine.shared_key(function, known.key),), known.arrays, (function,))
     targets = None if out is None else list(out) if isinstance(out, tuple | list) else [out]
 
     def read() -> Request:
