@@ -52,6 +52,7 @@ HOST = """
 CLASSES = "CommandList Commit Event Prepared Range Replay Stream".split()
 OPERATORS = "add mul minimum maximum bit_and bit_or bit_xor logical_and logical_or".split()
 FUNCTIONS = [*WARP, *BLOCK, *HOST, *OPERATORS]
+SCANS = "ScanPolicy cumprod cumsum exclusive_scan inclusive_scan".split()
 ERRORS = "Refused OutsideKernel Fault BarrierFault LaneFault BoundsFault RaceFault NoProgress".split()
 
 
@@ -94,3 +95,12 @@ def test_a_block_collective_says_who_calls_it_and_what_they_get(name):
 
 def test_the_version_is_that_of_the_distribution():
     assert warpkit.__version__ == warpkit._versions.__version__
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_of_arrays_says_what_it_returns(name):
+    function = getattr(warpkit.device, name)
+
+    assert name in warpkit.device.__all__
+    assert function.__name__ == name
+    assert name == "ScanPolicy" or "Returns:" in inspect.getdoc(function) or "see `inclusive_scan`" in function.__doc__
