@@ -15,7 +15,7 @@ from .reductions import result, to_device
 SMALL = device.SoftmaxPolicy(words=8, most_threads=64, wide_threads=64, threads=32)
 PARTS = device.SoftmaxPolicy(words=8, most_threads=32, wide_threads=32, part_threads=32)  # of more than 256 items
 POLICIES = [SMALL, PARTS] if SIMULATOR else [None]
-SHAPES = [(1, 1), (5, 1), (3, 3), (9, 8), (4, 33), (2, 64), (3, 250), (3, 300), (2, 301), (2, 900)]
+SHAPES = [(1, 1), (5, 1), (3, 3), (9, 8), (4, 33), (2, 64), (3, 250), (3, 300), (2, 301), (2, 302), (2, 900)]
 if not SIMULATOR:
     SHAPES += [(70_001, 7), (1000, 256), (300, 1000), (40, 8192), (5, 32_768), (3, 40_000), (2, 10**6), (2, 10**6 + 1)]
 ACCURACY = {np.dtype("e"): (2e-3, 1e-7), np.dtype("f"): (1e-5, 1e-30), np.dtype("d"): (1e-14, 1e-300)}
@@ -51,7 +51,7 @@ def test_every_length(shape):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64], ids=label)
-@pytest.mark.parametrize("shape", [(9, 8), (3, 33), (2, 600), (2, 301)], ids=str)
+@pytest.mark.parametrize("shape", [(9, 8), (3, 33), (2, 600), (2, 301), (2, 302)], ids=str)
 def test_other_floats(dtype, shape):
     x = normal(shape, dtype)
     for policy in POLICIES:

@@ -13,12 +13,12 @@ from warpkit.simt.specs import array_spec
 from .compiled import assert_registers_only, image_and_ptx, wide_loads, wide_stores
 
 
-def compiled(dtype, items, wide=True):
-    """Return image, PTX and form of the kernel for rows of so many items."""
+def compiled(dtype, items, nbytes=16):
+    """Return image, PTX and form of the kernel for rows of so many items, accessed in vectors of so many bytes."""
     dtype = np.dtype(dtype)
-    length = 16 // dtype.itemsize if wide else 1
+    length, wide = nbytes // dtype.itemsize, nbytes > dtype.itemsize
     form, threads = form_of(items // length, length, np.float64 if dtype == np.float64 else np.float32, DEFAULT)
-    access = Access(dtype.type, 16, 1) if wide else Access(dtype.type, 0, 2)
+    access = Access(dtype.type, nbytes, 1) if wide else Access(dtype.type, 0, 2)
     side = Side(access, array_spec(dtype, 1 if wide else 2), None, 0, (1.0,))
     kernel = (softmax_kernel if threads else long_kernel)(access, access, form)
     image, ptx = image_and_ptx(kernel, specs_of([side, side], not threads), options_of(form, not threads))
@@ -50,9 +50,11 @@ def test_rows_of_a_part_of_a_warp():
     assert count(ptx, "bar") == image.shared == 0
 
 
-def test_rows_that_are_no_whole_vectors():
-    image, ptx, _ = compiled(np.float32, 1001, wide=False)
+@pytest.mark.parametrize(("dtype", "items"), [(np.float32, 1001), (np.float16, 8190), (np.float16, 50_258)], ids=label)
+def test_rows_that_are_no_whole_vectors(dtype, items):
+    image, ptx, form = compiled(dtype, items, 4)
     assert_registers_only(image, ptx)
+    assert count(ptx, "ld.global") >= form.loads
 
 
 def test_parts_of_rows():

@@ -66,8 +66,8 @@ def softmax(x: Any, *, out: Any = None, axis: int = -1, stream: Any = None, poli
     Returns: `out`, or a new device array in C order, of the dtype of `x`, of float64 for integers. −inf gives 0; a row
     of nothing but −inf, one with +inf and one with NaN are NaN throughout, as for torch and SciPy.
     Cost: rows of up to 32,768 items (16,384 in float64) are read once, 16 bytes at a time where they begin at multiples
-    of 16 bytes and are whole such vectors; longer rows are read twice, the second time from the L2 cache as far as it
-    goes.
+    of 16 bytes and are whole such vectors, else in the widest vectors for which that is so; longer rows are read twice,
+    the second time from the L2 cache as far as it goes.
     Deterministic: the same bits every time on the same device, whatever else runs.
     Errors: Refused (a TypeError) or ValueError in one sentence.
     Example: 0, log 3 -> 0.25, 0.75.

@@ -198,8 +198,8 @@ def launch_of(source: Argument, target: Argument, total: Any, policy: SoftmaxPol
 def _launch(source: Argument, target: Argument, total: Any, policy: SoftmaxPolicy) -> Launch:
     rows = rows_of(source)
     length = VECTOR_BYTES // max(source.dtype.itemsize, target.dtype.itemsize)
-    if not any(vector_of(side, rows, length) for side in (source, target)):
-        length = 1
+    while length > 1 and not any(vector_of(side, rows, length) for side in (source, target)):
+        length //= 2
     sides = [side_of(side, rows, length) for side in (source, target)]
     packs = [side.pack for side in sides]
     vectors = rows.length // length
