@@ -61,6 +61,22 @@ def test_info_names_versions_and_machine(variables):
     assert ("in the simulator" in done.stdout) or not variables
 
 
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_ENABLE_CUDASIM": "1"}], ids=str)
+def test_explain_compiles_without_a_gpu_and_also_where_the_simulator_is_chosen(variables):
+    done = warpkit("explain", "warp_active_sum", "--dtype", "int32", "--cc", "9.0", PYTHONUTF8="1", **variables)
+
+    assert done.returncode == 0, done.stderr
+    assert "1 redux.sync" in done.stdout
+
+
+def test_bench_has_a_help_of_its_own():
+    done = warpkit("bench", "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert "usage: python -m warpkit bench" in done.stdout
+    assert "--compare" in done.stdout
+
+
 def test_without_a_command_there_is_help():
     assert "tour" in warpkit().stdout
 

@@ -18,7 +18,8 @@ in the same job. Less is better: a ratio below 1 means that warpkit takes less t
 
 Your own figures: `python -m warpkit bench`, with `--quick` in about ten seconds a suite, with `--json FILE` kept, with
 `--plot DIR` drawn; `--compare A B` says of two such files what changed by more than noise. Without a GPU it runs small
-sizes in the simulator, where results are compared and times mean nothing.
+sizes in the simulator, where results are compared and times mean nothing. What a call costs before it is measured says
+`python -m warpkit explain NAME --dtype D`: registers, shared memory, shuffles, barriers, and why it is lowered so.
 
 ![Every case's ratio, a line for each suite](plots/ratios.svg)
 """

@@ -1,1 +1,1 @@
-"""The command line: what this machine offers (`info`), and warpkit at work on a real file (`tour`)."""
+"""The command line: `info`, `tour`, `examples`, `explain` and `bench`, each in a module or folder of its name."""
