@@ -159,8 +159,11 @@ def _leave(known, reports, options):
     if options.plot:
         from . import plots
 
-        for path in plots.draw(harness.record(known, reports), options.plot):
+        paths = plots.draw(harness.record(known, reports), options.plot)
+        for path in paths:
             print(f"drawn: {path}")
+        if not paths:
+            print("nothing is drawn: no case has a peer, and none was measured at three sizes")
     for report in reports if options.keep else ():
         target = harness.results_path(known, report.suite, report.suite in GPU_SUITES)
         harness.write_json(target, known, [report])
