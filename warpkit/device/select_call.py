@@ -37,7 +37,7 @@ class Target(NamedTuple):
     """An output as a kernel takes it."""
 
     argument: Argument
-    spec: ArraySpec
+    spec: Any
     payload: Any
 
 

@@ -2,6 +2,9 @@
 
 As the scans, see scan_kernel.py: a tile publishes how many items it keeps before anybody looks back for it, and what it
 keeps has already moved up in shared memory when it is known where it goes. Every item is read once and written once.
+
+In place a tile is written over items of tiles before it, or its own. All of these have been read by then: their counts,
+which a block publishes when it has the tile in shared memory, are what says where to write.
 """
 
 from collections.abc import Callable

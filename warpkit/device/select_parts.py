@@ -72,10 +72,11 @@ def turning(item: np.dtype[Any]) -> Callable[..., Any]:
         threads = block_size()
         i = first + thread_index()
         while i < end:
-            for k in range(PAIRS):  # where nothing is left, the last pair again: no read waits for a condition
-                at = min(i + k * threads, end - 1)
-                left[k] = hold(out[as_index(low + at)])
-                right[k] = hold(out[as_index(high - at)])
+            for k in range(PAIRS):
+                at = i + k * threads
+                if at < end:
+                    left[k] = hold(out[as_index(low + at)])
+                    right[k] = hold(out[as_index(high - at)])
             for k in range(PAIRS):
                 at = i + k * threads
                 if at < end:
