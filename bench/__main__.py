@@ -37,19 +37,16 @@ GROUPS = {"block": tuple(BLOCK), "reduce": tuple(REDUCE)}
 GPU_SUITES = {"warp", "claims", *ARRAYS, *BLOCK, *HOST, *REDUCE, *MAPS, *SCAN, *SELECT, *TUNING}
 SIMULATED = {"arrays", "claims", "block-copy", "lookback", "simulator", "import"}
 """Suites that need no GPU: those of the processor, and those that also run in the simulator, at small sizes."""
-PATIENCE = 150
+PATIENCE = 300
 """Seconds after which a suite's process is given up."""
 LONGER = {
+    "arrays": 450,
     "histogram": 450,
-    "histogram-policies": 300,
-    "maps": 300,
-    "maps-policies": 300,
     "reduce-device": 450,
     "reduce-policies": 550,
     "parallel_for": 400,
     "scan": 400,
     "scan-policies": 500,
-    "select": 300,
 }
 """The same for suites that build large peers, or measure much."""
 
