@@ -41,7 +41,7 @@ def test_a_ring_keeps_its_tiles_in_registers_and_writes_16_bytes():
 def test_a_tile_is_read_in_flight():
     image, ptx = compiled(CUMSUM, np.float32, False)
     assert_registers_only(image, ptx)
-    assert image.registers <= 64  # four blocks of 256 threads on a multiprocessor
+    assert image.registers <= 80  # three blocks of 256 threads on a multiprocessor
     assert wide_loads(ptx) == 4
     assert wide_stores(ptx) >= 1
     assert count(ptx, "cp.async") == 0
