@@ -1,4 +1,4 @@
-"""What the kernels of elementwise functions are made of: 16 bytes at once, all reads first, in registers, no division."""
+"""What the kernels of elementwise functions are made of: 16 bytes at once, reads first, in registers, no division."""
 
 import numpy as np
 import pytest
