@@ -1,13 +1,13 @@
 """Command lists: GPU work recorded first, submitted at once, with callbacks when it is done."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from typing import Any
 
 from ..errors import Refused
 from . import commands, commands_copies
-from .commands import Command, Deferred, HostCall, Slot, Work
+from .commands import Command, Deferred, HostCall, Slot, Work, refuse_stale, slots
 from .launch import Extent, Prepared
 from .parallel import parallel_for
 from .parallel_reductions import parallel_reduce_sum
@@ -165,22 +165,6 @@ class CommandList:
         if self.__dict__.get("_open") and self._commands:
             lost = f"a CommandList with {len(self)} commands was never committed"
             warnings.warn(lost, ResourceWarning, stacklevel=2, source=self)
-
-
-def refuse_stale(earlier: Sequence[Command], later: Sequence[Command]) -> None:
-    """Refuse uploads of host memory into which an earlier command downloads: they may read it before."""
-    for first, end in commands.host_ranges(later, downloads=False):
-        for begin, last in commands.host_ranges(earlier, downloads=True):
-            if first < last and begin < end:
-                raise ValueError(
-                    "upload: an earlier command of this list downloads into the same host memory, and the upload may "
-                    "read it before: submit the download, wait for it, and upload in another list."
-                )
-
-
-def slots(recorded: list[Command]) -> set[str]:
-    """Return the names of the slots in commands."""
-    return {name for command in recorded if isinstance(command, Deferred) for name in command.names}
 
 
 class Commit:

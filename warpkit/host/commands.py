@@ -126,3 +126,19 @@ def host_ranges(commands: Sequence[Command], downloads: bool) -> Iterator[tuple[
                 if isinstance(step, CopyStep) and step.direction == direction:
                     first = step.target if downloads else step.source
                     yield first, first + step.nbytes
+
+
+def refuse_stale(earlier: Sequence[Command], later: Sequence[Command]) -> None:
+    """Refuse uploads of host memory into which an earlier command downloads: they may read it before."""
+    for first, end in host_ranges(later, downloads=False):
+        for begin, last in host_ranges(earlier, downloads=True):
+            if first < last and begin < end:
+                raise ValueError(
+                    "upload: an earlier command of this list downloads into the same host memory, and the upload may "
+                    "read it before: submit the download, wait for it, and upload in another list."
+                )
+
+
+def slots(recorded: list[Command]) -> set[str]:
+    """Return the names of the slots in commands."""
+    return {name for command in recorded if isinstance(command, Deferred) for name in command.names}
