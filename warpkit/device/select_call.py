@@ -12,13 +12,13 @@ from ..host.results import landing
 from ..simt import machine
 from ..simt.specs import ArraySpec, array_spec
 from .calls import Items, Job, Use, entered, launched
-from .overlap import check_apart
+from .overlap import check_apart, extent_of
 from .reduce_arguments import line_of, one_element
 from .reduce_plan import NO_INIT, flat_of
 from .select_meaning import INT64, Meaning
 from .select_plan import NO_COUNT, Launch, Plan, few, payload_of, plan_for
 from .select_policy import SelectPolicy, policy_of
-from .transpose import overlap, word_of
+from .transpose import word_of
 
 COUNTS = tuple(np.dtype(kind) for kind in (np.int64, np.int32, np.uint32, np.uint64))
 NUMBERS = 2  # that land: how many items are kept; of a partition how many there are
@@ -64,18 +64,30 @@ def new_target(what: Output, size: int, stream: int) -> tuple[Any, Target]:
     return made, Target(argument, argument.spec, argument.payload)
 
 
-def check_outputs(name: str, items: Items, flags: Items | None, written: dict[str, Argument], in_place: bool) -> None:
-    """Refuse outputs that share memory with what is read, or with each other; `in_place`: but `out` may be `x`."""
-    read = {"num_items": items.counter, "flags": None if flags is None else flags.source}
-    for what, argument in written.items():
-        if what == "out" and in_place:
-            check_apart(name, items.source, argument)
-        beside = {**read, **{other: array for other, array in written.items() if other < what}}
-        if what != "out" or not in_place:
-            beside["x"] = items.source
-        for other, array in beside.items():
-            if array is not None and array.size and argument.size and overlap(argument, array):
-                raise ValueError(f"{name}: {what} shares memory with {other}; pass an array of its own.")
+def check_outputs(call: "Call", written: list[tuple[str, Argument]]) -> None:
+    """Refuse outputs that share memory with what is read, or with each other; but `out` may be `x`, if the call can."""
+    read = [("x", call.items.source)]
+    if call.items.counter is not None:
+        read.append(("num_items", call.items.counter))
+    if call.flags is not None:
+        read.append(("flags", call.flags.source))
+    for what, argument in written:
+        for other, array in read:
+            if not share(argument, array):
+                continue
+            if what == "out" and other == "x" and call.in_place:
+                check_apart(call.name, array, argument)
+            else:
+                raise ValueError(f"{call.name}: {what} shares memory with {other}; pass an array of its own.")
+        read.append((what, argument))
+
+
+def share(a: Argument, b: Argument) -> bool:
+    """Return whether the memory between the first and the last byte of two arrays is shared."""
+    if not a.layout.size or not b.layout.size:
+        return False
+    (low, high), (other_low, other_high) = extent_of(a.layout), extent_of(b.layout)
+    return a.pointer + low < b.pointer + other_high and b.pointer + other_low < a.pointer + high
 
 
 class Call(NamedTuple):
@@ -133,9 +145,15 @@ def ordered(call: Call, asked: list[Output], targets: list[Target | None]) -> tu
     counts = targets[-1]
     if counts is not None and counts.argument.size != 1:
         raise ValueError(f"{name}: count_out must have one element, not shape {counts.argument.shape}.")
-    given = {output.what: target.argument for output, target in zip(asked, targets) if target is not None}
-    check_outputs(name, items, flags, given, call.in_place)
-    return entered(call.stream, items.source, items.counter, None if flags is None else flags.source, *given.values())
+    given = [(output.what, target.argument) for output, target in zip(asked, targets) if target is not None]
+    check_outputs(call, given)
+    return entered(
+        call.stream,
+        items.source,
+        items.counter,
+        None if flags is None else flags.source,
+        *[array for _, array in given],
+    )
 
 
 def payloads_of(call: Call, plan: Plan, launch: Launch, targets: list[Target | None], no_count: Any) -> Sequence[Any]:
