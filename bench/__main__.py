@@ -27,6 +27,7 @@ TUNING = {
     "histogram-policies": "device_histogram_policies",
     "maps-policies": "device_maps_policies",
     "scan-policies": "device_scan_policies",
+    "select-policies": "device_select_policies",
 }
 """Suites that policies are chosen from, only run by name."""
 SUITES = {
