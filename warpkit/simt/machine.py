@@ -62,8 +62,8 @@ def device_function(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a plain Python function callable from `numba.cuda.jit` kernels on both machines.
 
-    The simulator calls it as it is. For a GPU its own body is registered as the overload of itself, so that it is
-    compiled per argument types and inlined: no factory, no generated source.
+    The simulator calls it as it is. For a GPU its own body is compiled for each set of argument types, and
+    inlined: no factory, no generated source.
 
     Args: check: receives the `Kind` of every argument, in order, and raises `Refused` (see refusals.py) for what the
     function does not take; the same check runs on both machines.  constants: names of the parameters that must be

@@ -4,6 +4,8 @@ An operator made in a loop is a new type each time, and every library function o
 2 MB for a reduction. Code that runs is not concerned.
 """
 
+import contextlib
+
 from numba.cuda import types
 from numba.cuda.descriptor import cuda_target
 
@@ -19,7 +21,8 @@ def forget(dispatchers, kept) -> None:
         for name in _CACHES:
             for dropped in _drop(vars(template).get(name) or {}, gone):
                 if isinstance(dropped, Found):
-                    cuda_target.target_context.remove_user_function(dropped.key)
+                    with contextlib.suppress(KeyError):  # one function's code may stand for another's calls
+                        cuda_target.target_context.remove_user_function(dropped.key)
     for dispatcher in kept:
         for result in _drop(dispatcher.overloads, gone):
             cuda_target.target_context.remove_user_function(result.entry_point)

@@ -60,7 +60,8 @@ def _remember_calls() -> None:
 
 
 def _remember(function) -> None:
-    look, known = function.get_call_type, {}
+    look = function.get_call_type
+    known: dict = {}
 
     def get_call_type(context, args, kws):
         if kws or not all(isinstance(t, _PLAIN) for t in args):  # what other types mean may depend on the device

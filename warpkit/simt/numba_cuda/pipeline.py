@@ -52,11 +52,10 @@ def flags_for(capability, debug=False, lineinfo=False, fastmath=False, opt=True)
 class _Passes:
     """What Numba calls a pass manager: the passes that a function of the library needs."""
 
-    pipeline_name = "warpkit"
-    exec_times: dict = {}
+    def __init__(self):
+        self.pipeline_name, self.exec_times = "warpkit", {}
 
-    @staticmethod
-    def run(state):
+    def run(self, state):
         """Compile one function."""
         CUDATranslateBytecode().run_pass(state)
         FixupArgs().run_pass(state)

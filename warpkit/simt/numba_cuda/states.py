@@ -61,8 +61,7 @@ def _in_one_access(typing_context, array):
 
 @lowers(states.load_state)
 def _load_state(typing_context, states, index, epoch, like):
-    load = load_whole if _is_single(states) else load_acquired
-    return lambda states, index, epoch, like: load(states, index, epoch, like)
+    return load_whole if _is_single(states) else load_acquired
 
 
 @lowers(states.nothing_begun)
@@ -79,20 +78,18 @@ def _nothing_begun(typing_context, array):
 @lowers(states.begin_load)
 def _begin_load(typing_context, array, index):
     if _is_single(array):
-        return lambda states, index: load_relaxed(states, index)
+        return load_relaxed
     return lambda states, index: nothing_begun(states)
 
 
 @lowers(states.end_load)
 def _end_load(typing_context, states, begun, index, epoch, like):
-    end = end_whole if _is_single(states) else end_acquired
-    return lambda states, begun, index, epoch, like: end(states, begun, index, epoch, like)
+    return end_whole if _is_single(states) else end_acquired
 
 
 @lowers(states.store_state)
 def _store_state(typing_context, states, index, value, epoch, status):
-    store = store_whole if _is_single(states) else store_released
-    return lambda states, index, value, epoch, status: store(states, index, value, epoch, status)
+    return store_whole if _is_single(states) else store_released
 
 
 @lowers(states.words_a_state)

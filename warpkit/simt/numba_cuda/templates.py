@@ -52,6 +52,10 @@ class LibraryTemplate(AbstractTemplate):
         given.apply_defaults()
         meaning = self.define(self.context, *given.arguments.values())
         if isinstance(meaning, python.FunctionType):
+            other = None if meaning is self.key else cuda_target.typing_context._lookup_global(meaning)
+            if other is not None:
+                sig = other.get_call_type(self.context, args, kws)
+                return Found(sig, other.get_impl_key(sig), None)
             return _compiled(meaning, args, kws, capability)
         sig, generate = meaning
         sig = sig.replace(pysig=self.parameters)
@@ -90,8 +94,9 @@ def _capability():
 def register(public, define, literal=False) -> None:
     """Let Numba type and lower the calls of `public` as `define(typing context, argument types)` says.
 
-    It returns either a signature and what generates the code, or a Python function to be compiled, which stands for
-    `public` for these types. An argument that is left out arrives as its default, a Python value.
+    It returns either a signature and what generates the code, or what stands for `public` for these types: a Python
+    function to be compiled, or another function of the library. An argument that is left out arrives as its default, a
+    Python value.
     literal: constants come with their values; otherwise only where the call is refused without.
     """
     template = type(
