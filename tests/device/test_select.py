@@ -232,6 +232,27 @@ def test_the_count_of_one_is_the_number_of_items_of_the_next():
     assert out.copy_to_host()[: len(wanted)].tolist() == wanted.tolist()
 
 
+def test_select_scan_histogram_without_a_look_at_the_count():
+    n = 200
+    x, kept, sums = cuda.device_array(n, np.int32), result(np.int32, n), result(np.int64, n)
+    count, bins = result(np.int64), result(np.int64, 4)
+    small = device.ScanPolicy(threads=32) if SIMULATOR else None
+    calls = [
+        wk.prepare(device.select, x, above, out=kept, count_out=count, policy=POLICY),
+        wk.prepare(device.inclusive_scan, kept, wk.add, out=sums, num_items=count, policy=small),
+        wk.prepare(device.histogram, sums, 4, (0, n), out=bins, num_items=count),
+    ]
+    for seed in (1, 2):
+        data = np.random.default_rng(seed).integers(-2 * seed, 4, n).astype(np.int32)
+        x.copy_to_device(data)
+        for call in calls:
+            call()
+        wanted = np.cumsum(data[data > 0], dtype=np.int64)
+        assert count.copy_to_host() == len(wanted)
+        assert sums.copy_to_host()[: len(wanted)].tolist() == wanted.tolist()
+        assert bins.copy_to_host().tolist() == np.histogram(wanted, 4, (0, n))[0].tolist()
+
+
 def test_on_several_streams():
     x = values(np.int32, 400)
     there, kept = to_device(x), x[x > 0].tolist()
