@@ -210,7 +210,7 @@ def plan_of(call: Call, policy: SelectPolicy, targets: list[ArraySpec | None]) -
         specs = [*targets[:-1], *[None] * (3 - len(targets)), targets[-1] or array_spec(INT64, 1)]
         fields = call.meaning.fields(call.name, items.source.dtype, few(items.size))
         count = None if counter is None else one_element(counter)
-        made = plan_for(call.name, fields, items, flags, specs, count, policy)
+        made = plan_for(call.name, fields, items, flags, specs, count, policy, call.meaning.function)
         found = remember(call.meaning.plans, key, made)
     return found
 

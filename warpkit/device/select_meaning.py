@@ -25,13 +25,15 @@ class Meaning:
 
     fields: (name of the function, dtype of the items, whether there are fewer than 2^31) -> what its `Compaction` says
     about it.  words: kinds of items of which only the bits count, so that they move as words of their size.
-    plans: what was compiled for it.
+    function: the user's, if there is one.  plans: what was compiled for it.
     """
 
-    __slots__ = ("fields", "plans", "words")
+    __slots__ = ("fields", "function", "plans", "words")
 
-    def __init__(self, fields: Callable[[str, np.dtype[Any], bool], Fields], words: str = "") -> None:
-        self.fields, self.words = fields, words
+    def __init__(
+        self, fields: Callable[[str, np.dtype[Any], bool], Fields], words: str = "", function: Any = None
+    ) -> None:
+        self.fields, self.words, self.function = fields, words, function
         self.plans: dict[Any, Any] = {}
 
 
@@ -95,7 +97,7 @@ def meaning_of(name: str, pred: Any) -> Meaning:
     if found is None:
         check_function(name, "pred", pred)
         check_arguments(name, "pred", pred, 1)
-        found = Meaning(_where(pred))
+        found = Meaning(_where(pred), function=pred)
         keep_in(memo, key, found)
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..block.states import HEAD, packed_dtype
 from ..errors import Refused
 from ..host.arrays import Argument
+from ..host.identity import identity
 from ..host.launch import captured_arguments
 from ..host.program import Program
 from ..simt import machine
@@ -22,6 +23,7 @@ from .select_policy import SelectPolicy, items_of_thread
 from .tiles import TileShape
 
 FEW_ITEMS = 1 << 31  # fewer are counted in 32 bits
+FIXED = object()  # stands for what no function of a user's can change
 STATIC = 4096  # bytes of shared memory that a block may need besides its tiles
 
 
@@ -39,30 +41,39 @@ class Launch(NamedTuple):
 class Form:
     """One of the two kernels, with its tiles, compiled when it is first needed.
 
-    resident: how many blocks the device holds at once.
+    resident: how many blocks the device holds at once.  function: the user's, if there is one.
     """
 
-    def __init__(self, make: Callable[..., Any], what: Compaction, shape: TileShape, specs: Any, blocks: int) -> None:
+    def __init__(
+        self, make: Callable[..., Any], what: Compaction, shape: TileShape, specs: Any, blocks: int, function: Any
+    ) -> None:
         self.shape, self.shared, self.specs, self.blocks = shape, shared_bytes(what, shape), specs, blocks
         self.program = Program(make(what, shape), Options(launch_bounds=(shape.threads, blocks)))
         self.kernel: machine.Kernel | None = None
-        self.resident = 1
+        self.resident, self.function = 1, function
+        self.seen: Any = None  # what the function was, where it captures no arrays
 
     def ready(self, stream: int) -> tuple[machine.Kernel, Sequence[Argument]]:
-        """Return the kernel of what the user's functions are by now, and the arrays that they capture."""
+        """Return the kernel of what the user's function is by now, and the arrays that it captures."""
+        seen = FIXED if self.function is None else identity(self.function)
+        if self.kernel is not None and seen is self.seen:
+            return self.kernel, ()
         compiled, known = self.program.compiled(self.specs)
         if compiled.kernel is not self.kernel:
             self.kernel = compiled.kernel
             held = min(machine.occupancy(compiled.kernel, self.shape.threads, self.shared), self.blocks)
             self.resident = max(held, 1) * machine.properties().multiprocessors
-        captured = captured_arguments(known, compiled.captured, stream) if compiled.captured else ()
-        return compiled.kernel, captured
+        if not compiled.captured:
+            self.seen = seen
+            return compiled.kernel, ()
+        self.seen = None
+        return compiled.kernel, captured_arguments(known, compiled.captured, stream)
 
 
 class Plan:
     """A compaction for arrays of some kinds. states: spec of its tile states."""
 
-    def __init__(self, name: str, what: Compaction, specs: Sequence[Spec], policy: SelectPolicy) -> None:
+    def __init__(self, name: str, what: Compaction, specs: Sequence[Spec], policy: SelectPolicy, function: Any) -> None:
         properties = machine.properties()
         total = (
             packed_dtype(name, tuple(part.dtype for part in what.zero))
@@ -75,8 +86,8 @@ class Plan:
         size, most = what.item.itemsize, properties.shared_per_block - STATIC
         wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages)
         small = TileShape(policy.few_threads, items_of_thread(policy.few_nbytes, size))
-        self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks)
-        self.tiles = Form(tile_kernel, what, fitting(name, what, small, 1, most), whole, 1)
+        self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
+        self.tiles = Form(tile_kernel, what, fitting(name, what, small, 1, most), whole, 1, function)
         self.most_tiles = policy.most_tiles * properties.multiprocessors
 
     def launch(self, size: int, stream: int) -> Launch:
@@ -127,7 +138,7 @@ def payload_of(items: Items) -> Any:
 
 def plan_for(
     name: str, fields: dict[str, Any], items: Items, flags: Items | None, targets: Sequence[ArraySpec | None],
-    counter: ArraySpec | None, policy: SelectPolicy,
+    counter: ArraySpec | None, policy: SelectPolicy, function: Any,
 ) -> Plan:  # fmt: skip
     """Return a new `Plan`. targets: specs of `out`, of the second output if any, and of the count."""
     copied, axes, source = read_with(items.flat)
@@ -137,7 +148,7 @@ def plan_for(
         flags_copied, flag_axes, flag = read_with(flags.flat)
         what = replace(what, flag=flags.source.dtype, flags_copied=flags_copied, flag_axes=flag_axes)
     specs = (source, flag, *[target or NOTHING for target in targets], counter or COUNT)
-    return Plan(name, what, specs, policy)
+    return Plan(name, what, specs, policy, function)
 
 
 def few(size: int) -> bool:
