@@ -18,131 +18,11 @@ from warpkit import device
 
 from .harness import Row
 from .peers import Peer
+from .select_cases import CASES, PERIOD, Data, check, positive, report_errors
 from .select_lookback import fused
 from .timing import copy_time, graph_time, host_time, prebuilt_launch_time, queued_time
 
 LARGE, SMALL = (24, 28, 30), (0, 4, 8, 10, 11, 12, 13, 14, 16)
-PERIOD = 1 << 22  # items after which an array repeats
-
-
-def positive(v):
-    """Return what selects half of random numbers."""
-    return v > 0
-
-
-def piece_of(kind):
-    """Return what an array of one kind repeats."""
-    rng = np.random.default_rng(1)
-    if kind == "half":
-        return rng.integers(-(2**31), 2**31, PERIOD).astype(np.int32)
-    if kind == "flags":
-        return rng.integers(0, 2, PERIOD).astype(np.bool_)
-    return np.cumsum(rng.integers(0, kind, PERIOD) == 0).astype(np.int32)
-
-
-def repeated(piece, n):
-    """Return a device array of n items that repeats a piece."""
-    array = cuda.device_array(n, piece.dtype)
-    there = min(n, piece.size)
-    array[:there].copy_to_device(piece[:there])
-    while there < n:
-        more = min(there, n - there)
-        array[there : there + more].copy_to_device(array[:more])
-        there += more
-    return array
-
-
-class Data:
-    """The arrays of one size, made when they are asked for. out: as many items.  count: one integer."""
-
-    def __init__(self, n):
-        self.n, self.made = n, {}
-        self.out, self.count = cuda.device_array(n, np.int32), cuda.device_array(1, np.int64)
-
-    def __getitem__(self, kind):
-        if kind not in self.made:
-            self.made[kind] = repeated(piece_of(kind), self.n)
-        return self.made[kind]
-
-    def host(self, kind, n):
-        """Return the first items of an array as NumPy sees them: all, up to a period."""
-        return piece_of(kind)[: min(n, PERIOD)]
-
-
-def changes(x):
-    """Return how many runs there are."""
-    return 1 + int((x[1:] != x[:-1]).sum())
-
-
-def half(data, n, policy=None):
-    """Return (call, what it keeps of a period, bytes) of `select`."""
-    x, out = data.host("half", n), data.out[:n]
-    call = wk.prepare(device.select, data["half"][:n], positive, out=out, count_out=data.count, policy=policy)
-    return call, x[x > 0], 4
-
-
-def flagged(data, n):
-    """Return (call, what it keeps of a period, bytes beside those of what is kept) of `select_flagged`."""
-    x, flags = data.host("half", n), data.host("flags", n)
-    call = wk.prepare(
-        device.select_flagged, data["half"][:n], data["flags"][:n], out=data.out[:n], count_out=data.count
-    )
-    return call, x[flags], 5
-
-
-def unique_of(mean):
-    """Return the function for `unique`."""
-
-    def make(data, n):
-        x = data.host(mean, n)
-        call = wk.prepare(device.unique, data[mean][:n], out=data.out[:n], count_out=data.count)
-        return call, x[np.append(True, x[1:] != x[:-1])], 4
-
-    return make
-
-
-def runs_of(mean):
-    """Return the function for `run_length_encode`."""
-
-    def make(data, n):
-        x = data.host(mean, n)
-        if "lengths" not in data.made:
-            data.made["lengths"] = cuda.device_array(data.n, np.int64)
-        outs = data.out[:n], data.made["lengths"][:n]
-        call = wk.prepare(device.run_length_encode, data[mean][:n], out=outs, count_out=data.count)
-        return call, x[np.append(True, x[1:] != x[:-1])], 4
-
-    return make
-
-
-def partitioned(data, n):
-    """Return (call, the kept part of a period, bytes) of `partition`."""
-    x = data.host("half", n)
-    call = wk.prepare(device.partition, data["half"][:n], positive, out=data.out[:n], count_out=data.count)
-    return call, x[x > 0], 8
-
-
-CASES = {
-    "select half of int32": (half, 0.8),
-    "select_flagged half of int32": (flagged, 1.0),
-    "unique of runs of 2": (unique_of(2), 1.0),
-    "unique of runs of 100": (unique_of(100), 1.0),
-    "run_length_encode of runs of 2": (runs_of(2), 1.0),
-    "run_length_encode of runs of 100": (runs_of(100), 1.0),
-}
-if hasattr(device, "partition"):
-    CASES["partition half of int32"] = partitioned, 1.0
-
-
-def check(name, data, n, kept):
-    """Stop where a result is wrong: a fast one says nothing then."""
-    count = int(data.count.copy_to_host()[0])
-    wanted = len(kept) * max(n // PERIOD, 1)
-    if abs(count - wanted) > n // PERIOD:  # where pieces meet a run may end or go on
-        raise ValueError(f"{name}: {count} kept instead of {wanted}")
-    some = min(len(kept), 1 << 20)
-    if not np.array_equal(data.out[:some].copy_to_host(), kept[:some]):
-        raise ValueError(f"{name}: wrong items")
 
 
 def large(report, data, exponent, found):
@@ -173,21 +53,6 @@ def small(report, data, found):
                 call()
                 check(name, data, 1 << exponent, kept)
                 report.rows.append(Row(name, graph_time(call), found.get(name), goal=1.0, note="graph of 100"))
-
-
-class report_errors:
-    """A block whose error is one of the report, and costs the others nothing."""
-
-    def __init__(self, report, what):
-        self.report, self.what = report, what
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if isinstance(error, Exception):
-            self.report.errors.append(f"{self.what}: {type(error).__name__}: {error}")
-        return isinstance(error, Exception)
 
 
 def whole_time(call, repeats=7):
@@ -305,31 +170,3 @@ def run(report):
     report.notes.append("large: one call that waits on the stream behind another one; few: a graph of 100 calls")
     if not peer.built:
         report.notes.append(peer.missing)
-
-
-RINGS = [
-    (256, 60, 3, 3), (256, 60, 4, 3), (256, 68, 3, 3), (256, 76, 3, 2), (256, 44, 3, 4), (256, 60, 2, 4),
-    (256, 124, 3, 2), (512, 60, 3, 1), (512, 60, 3, 2), (512, 124, 3, 1), (512, 76, 3, 1), (128, 60, 3, 6),
-]  # fmt: skip
-FEW = [(128, 28), (256, 12), (256, 28), (256, 60), (512, 12), (512, 28)]
-
-
-def policies(report):
-    """Measure policies: of blocks that stay on half of 2^28 int32, of a block for each tile on few items."""
-    data = Data(1 << 28)
-    usual = queued_time(half(data, data.n)[0], repeats=10)
-    for threads, nbytes, stages, blocks in RINGS:
-        name = f"2^28, threads {threads}, nbytes {nbytes}, stages {stages}, blocks {blocks}; peer: the default"
-        with report_errors(report, name):
-            policy = device.SelectPolicy(threads=threads, nbytes=nbytes, stages=stages, blocks=blocks)
-            call, kept, _ = half(data, data.n, policy)
-            call()
-            check(name, data, data.n, kept)
-            report.rows.append(Row(name, queued_time(call, repeats=10), usual, copy=copy_time(6 * data.n, 10)))
-    for exponent in (10, 13, 16, 20):
-        usual = graph_time(half(data, 1 << exponent)[0])
-        for threads, nbytes in FEW:
-            name = f"2^{exponent}, few_threads {threads}, few_nbytes {nbytes}; peer: the default"
-            with report_errors(report, name):
-                policy = device.SelectPolicy(few_threads=threads, few_nbytes=nbytes, most_tiles=64)
-                report.rows.append(Row(name, graph_time(half(data, 1 << exponent, policy)[0]), usual))
