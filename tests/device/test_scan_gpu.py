@@ -110,8 +110,8 @@ def test_arrays_of_other_frameworks(name):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex128])
 def test_marks_at_every_edge_of_a_ring_of_tiles(dtype):
-    n = 3 * 132 * 512 * 31 + 77
-    for step in (511, 512 * 31, 512 * 15, 512 * 7 - 1):
+    n = 3 * 132 * 512 * 35 + 77
+    for step in (511, 512 * 35, 512 * 15, 512 * 7 - 1):
         x = np.zeros(n, dtype)
         x[::step] = np.arange(1, len(x[::step]) + 1) % 100 + 1
         right = np.repeat(x[::step], step)[:n]

@@ -14,7 +14,7 @@ from warpkit import device
 from .scans import DEFAULT, POLICIES, RINGS, SMALL, fold, host, rubbish, same, to_device
 
 TILE = 96 if SIMULATOR else 3840
-RING = 96 if SIMULATOR else 512 * 31
+RING = 96 if SIMULATOR else 512 * 35
 
 
 def many(simulated, real):

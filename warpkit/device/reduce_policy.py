@@ -22,11 +22,11 @@ class ReducePolicy:
 
     threads: int = 256
     loads: int = 4
-    waves: int = 1
-    least_loads: int = 2
-    single_loads: int = 1 << 11
+    waves: int = 2
+    least_loads: int = 4
+    single_loads: int = 1 << 12
     single_threads: int = 512
-    single_least: int = 1
+    single_least: int = 4
 
     def __post_init__(self) -> None:
         for name in ("threads", "single_threads"):

@@ -20,7 +20,7 @@ class ScanPolicy:
     """
 
     threads: int = 512
-    items: int = 31
+    items: int = 35
     stages: int = 3
     blocks: int = 1
     ring_from: int = 1 << 20
@@ -55,7 +55,7 @@ class ScanPolicy:
         return TileShape(self.tile_threads, self.tile_items)
 
 
-BYTES = 128  # of a thread's items, in memory or as totals, whichever is more
+BYTES = 140  # of a thread's items, in memory or as totals, whichever is more: three slots of them fill an sm_90's memory
 # For (capability, bytes of an item, bytes of a total): what was measured to be better.
 BY_CAPABILITY: dict[tuple[tuple[int, int], int, int], ScanPolicy] = {}
 
@@ -66,7 +66,7 @@ def policy_for(capability: tuple[int, int], item: np.dtype[Any], total: np.dtype
     if found is not None:
         return found
     most = BYTES // max(item.itemsize, total.itemsize, 1)
-    return ScanPolicy(items=odd(min(most, 31)), tile_items=odd(min(most, 15)))
+    return ScanPolicy(items=odd(min(most, 35)), tile_items=odd(min(most, 15)))
 
 
 def odd(items: int) -> int:
