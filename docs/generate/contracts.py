@@ -8,8 +8,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 
-FIELDS = ("Called by", "Args", "Returns", "Storage", "Order", "Cost", "Errors", "Source", "Size", "Example")
-STARTS = rf"(?:^|\n|  +)((?:{'|'.join(FIELDS)})(?:, (?:{'|'.join(field.lower() for field in FIELDS)}))*): *"
+FIELDS = (
+    "Called by", "Args", "Returns", "Storage", "Order", "Deterministic", "Cost", "Errors", "Source", "Size", "Example",
+)  # fmt: skip
+MORE = rf"(?:, (?:{'|'.join(field.lower() for field in FIELDS)}))*(?: \([\w-]+\))?"  # "Args (keyword-only)"
+STARTS = rf"(?:^|\n|  +)((?:{'|'.join(FIELDS)}){MORE}): *"
 
 
 def fields(docstring: str) -> tuple[str, list[tuple[str, str]]]:
@@ -50,7 +53,7 @@ def markdown(docstring: str, parameters: Iterable[str], link: Callable[[str], st
 
     lines = [escaped(prose, linked), ""]
     for name, text in found:
-        parts = bullets(text, own) if name == "Args" else [text]
+        parts = bullets(text, own) if name.startswith("Args") else [text]
         shown = [escaped(part.replace("\n", " "), linked) for part in parts]
         if len(shown) > 1:
             lines += [name, ":   " + "\n    ".join(f"- {part}" for part in shown), ""]
@@ -60,7 +63,10 @@ def markdown(docstring: str, parameters: Iterable[str], link: Callable[[str], st
 
 
 def with_links(text: str, link: Callable[[str], str | None]) -> str:
-    """Return a page's Markdown, outside its code blocks, with each `name` and `name(…)` leading to its contract."""
+    """Return a page's Markdown, outside its code blocks, with each `name` and `name(…)` leading to its contract.
+
+    Names are written as behind `wk.`, or with it.
+    """
 
     def linked(match: re.Match[str]) -> str:
         target = link(match[1])
@@ -69,5 +75,5 @@ def with_links(text: str, link: Callable[[str], str | None]) -> str:
     parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
     for n, part in enumerate(parts):
         if not part.startswith("```"):
-            parts[n] = re.sub(r"(?<!\[)`(\w+)(?:\([^`]*\))?`", linked, part)
+            parts[n] = re.sub(r"(?<!\[)`(?:wk\.)?([\w.]+)(?:\([^`]*\))?`", linked, part)
     return "".join(parts)

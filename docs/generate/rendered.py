@@ -5,7 +5,7 @@ from typing import Any
 import griffe
 
 from docs.generate.contracts import markdown
-from docs.generate.reference import targets
+from docs.generate.reference import FLOORS, link_on
 
 
 class Contracts(griffe.Extension):
@@ -24,4 +24,5 @@ class Contracts(griffe.Extension):
     def rewrite(self, item: griffe.Object, parameters: list[str]) -> None:
         """Replace the text of a docstring."""
         if item.docstring is not None:
-            item.docstring.value = markdown(item.docstring.value, parameters, targets().get)
+            floor = next((floor for floor in FLOORS if item.path.startswith(f"warpkit.{floor}.")), "")
+            item.docstring.value = markdown(item.docstring.value, parameters, link_on(floor))
