@@ -62,9 +62,10 @@ class Block:
         self.launch.version += 1
 
     def forget(self):
-        """Let go of threads that have all returned."""
+        """Let go of threads that have all returned, and of the memory that they shared."""
         for team in self.warps:
             team.threads = []
+        self.shared = {}
 
     def arrive(self, fiber, kind, value):
         """Wait at the block barrier; return its result."""

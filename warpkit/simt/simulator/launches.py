@@ -117,7 +117,7 @@ class Launch:
             error.add_note(f"in {self.running}" + (f", seed {self.seed}" if self.seed or self.exploring else ""))
 
     def _close(self):
-        """Unwind threads that were left in the middle, so that their `finally` blocks run now and not at random."""
+        """Unwind threads left in the middle, so that their `finally` blocks run now and not at random; let go of all."""
         self.progress.close()
         self.closing = True
         for block in self.resident:
@@ -128,4 +128,7 @@ class Launch:
                             fiber.throw(GreenletExit)
                         except (Exception, GreenletExit):
                             pass  # a second failure while unwinding would hide the first
-        self.resident = []
+            block.forget()
+        for buffer in self.buffers.values():
+            buffer.forget()
+        self.resident, self.running, self.arguments = [], None, ()

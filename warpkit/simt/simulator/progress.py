@@ -200,11 +200,15 @@ class Watchdog:
         with self.lock:
             while True:
                 now = time.monotonic()
-                for progress, (deadline, ident) in list(self.watched.items()):
-                    if deadline <= now:
-                        self._expire(progress, ident, now)
+                self._look(now)
                 self.next = min((deadline for deadline, _ in self.watched.values()), default=now + 60.0)
                 self.lock.wait(max(0.01, self.next - now))
+
+    def _look(self, now):
+        """Stop launches whose time is up; no name is left over, which would hold a launch as long as this sleeps."""
+        for progress, (deadline, ident) in list(self.watched.items()):
+            if deadline <= now:
+                self._expire(progress, ident, now)
 
     def _expire(self, progress, ident, now):
         if _debugged(ident):  # a person is thinking

@@ -47,7 +47,7 @@ class Buffer:
             return
         block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
-            self._forget()
+            self._forget_epoch()
         site = site_of(frame)
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
@@ -72,7 +72,7 @@ class Buffer:
             return
         block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
-            self._forget()
+            self._forget_epoch()
         site = site_of(frame)
         if size != unit:
             bits = (size, bits)  # one of several cells: equal only to a write of the same shape
@@ -96,7 +96,7 @@ class Buffer:
         fiber = getcurrent()
         if type(fiber) is not Thread:
             return
-        self._forget()
+        self._forget_epoch()
         site = site_of(frame)
         cells = self._cells(offset, size)
         if self.block is not None or self.launch.exploring:
@@ -132,7 +132,16 @@ class Buffer:
         before = others.get(fiber)
         others[fiber] = (fiber, fiber.tick, fiber.block.epoch, site, writes or bool(before and before[4]))
 
-    def _forget(self):
+    def forget(self):
+        """Let go of the threads of a launch that has ended.
+
+        This cannot be left to Python's collector: it asks a greenlet whether it can be part of a cycle, one that runs
+        says no, and what holds such alone (the tuples and dictionaries in these tables) is never looked into again.
+        """
+        for table in (self.writes, self.reads, self.atomics, self.published):
+            table.clear()
+
+    def _forget_epoch(self):
         """A block's barrier orders everything in its shared memory."""
         if self.block is not None and self.epoch != self.block.epoch:
             self.epoch = self.block.epoch
