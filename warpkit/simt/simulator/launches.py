@@ -117,7 +117,7 @@ class Launch:
             error.add_note(f"in {self.running}" + (f", seed {self.seed}" if self.seed or self.exploring else ""))
 
     def _close(self):
-        """Unwind threads left in the middle, so that their `finally` blocks run now and not at random; let go of all."""
+        """Unwind threads left in the middle: their `finally` blocks run now, and not at random. Let go of all."""
         self.progress.close()
         self.closing = True
         for block in self.resident:
