@@ -158,6 +158,7 @@ def test_p28_loops_and_sums_are_captured_and_replayed_on_changed_input():
     replay = captured(work)
     for k in range(10):
         x.copy_to_device(np.arange(5000) + k)
+        wk.synchronize()  # Numba returns before it has copied, and the replay's stream waits for no other
         replay()
         assert out.copy_to_host()[0] == 2 * (np.arange(5000) + k).sum()
         wk.parallel_reduce_sum(5000, read, x, out=device(np.zeros(1, np.int64)))  # other work in between

@@ -98,11 +98,17 @@ def resident():
 
 
 def on_device():
-    """Return how many bytes of the GPU are in use."""
+    """Return how many bytes of the GPU the library's pool holds: what is free on the GPU is other processes' affair too."""
     if machine.SIMULATOR:
         return 0
-    free, total = cuda.current_context().get_memory_info()
-    return total - free
+    from cuda.bindings import driver
+
+    from warpkit.simt.numba_cuda.host import devices, memory
+
+    reserved = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+    status, nbytes = driver.cuMemPoolGetAttribute(memory._pool(devices.current_device()), reserved)
+    assert not status, status
+    return int(nbytes)
 
 
 class Holder:
