@@ -98,7 +98,7 @@ def resident():
 
 
 def on_device():
-    """Return how many bytes of the GPU the library's pool holds: what is free on the GPU is other processes' affair too."""
+    """Return how many bytes the library has of the GPU; what is free there depends on other processes too."""
     if machine.SIMULATOR:
         return 0
     from cuda.bindings import driver
