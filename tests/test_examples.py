@@ -125,6 +125,6 @@ def test_a_single_one_that_fails_ends_in_1(installed):
 def test_wheel_and_source_distribution_hold_the_examples():
     built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
 
-    assert built["wheel"]["force-include"] == {"examples": "warpkit/examples"}
+    assert built["wheel"]["force-include"]["examples"] == "warpkit/examples"
     assert "/examples" in built["sdist"]["include"]
     assert not Path(ROOT / "warpkit" / "examples").exists()
