@@ -1,4 +1,4 @@
-"""Arrays of CuPy and PyTorch in a kernel, without a copy, on their framework's stream."""
+"""Arrays of CuPy and PyTorch in kernels and in array functions, without a copy, on their library's stream."""
 
 from importlib.util import find_spec
 
@@ -17,40 +17,45 @@ def centre(x, out):
     out[i // 32, i % 32] = x[i // 32, i % 32] - wk.warp_active_sum(x[i // 32, i % 32], mask=ALL_LANES) / np.float32(32)
 
 
-def run_on_numba(host):
-    """Return the centred rows by Numba's own arrays."""
-    out = cuda.device_array(host.shape, host.dtype)
-    centre[host.size // 128, 128](cuda.to_device(host), out)
-    return out.copy_to_host()
+def given(name, host):
+    """Return a library's array of the same items, and an empty one."""
+    if name == "cupy":
+        import cupy
+
+        return cupy.asarray(host), cupy.empty(host.shape, host.dtype)
+    if name == "torch":
+        import torch
+
+        return torch.from_numpy(host).cuda(), torch.empty(host.shape, device="cuda")
+    return cuda.to_device(host), cuda.device_array(host.shape, host.dtype)
 
 
-def run_on_cupy(host):
-    """Return the centred rows by CuPy arrays, on CuPy's current stream."""
-    import cupy
+def taken(name, array):
+    """Return a NumPy array of what warpkit returned, taken over by a library where it lies."""
+    if name == "cupy":
+        import cupy
 
-    x, out = cupy.asarray(host), cupy.empty(host.shape, host.dtype)
-    stream = cuda.external_stream(cupy.cuda.get_current_stream().ptr)
-    centre[host.size // 128, 128, stream](x, out)
-    return cupy.asnumpy(out)
+        return cupy.asnumpy(cupy.asarray(array))
+    if name == "torch":
+        import torch
 
-
-def run_on_torch(host):
-    """Return the centred rows by PyTorch tensors, on PyTorch's current stream."""
-    import torch
-
-    x, out = torch.from_numpy(host).cuda(), torch.empty(host.shape, device="cuda")
-    stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-    centre[host.size // 128, 128, stream](x, out)
-    return out.cpu().numpy()
+        return torch.as_tensor(array, device="cuda").cpu().numpy()
+    return array.copy_to_host()
 
 
 host = np.random.default_rng(5).random((16 if config.ENABLE_CUDASIM else 4096, 32), np.float32)
-for name, run in (("numba", run_on_numba), ("cupy", run_on_cupy), ("torch", run_on_torch)):
+for name in ("numba", "cupy", "torch"):
     if find_spec(name) is None:
         print(f"{name}: not installed, left out")
     elif config.ENABLE_CUDASIM and name != "numba":
         print(f"{name}: left out, its arrays need a GPU")
     else:
-        centred = run(host)
+        x, out = given(name, host)
+        wk.launch(centre, host.size // 128, 128, x, out)  # on the library's current stream
+        high = taken(name, wk.device.select(out, lambda v: v > 0.25))
+
+        centred = taken(name, out)
         assert np.allclose(centred, host - host.mean(axis=1, keepdims=True), atol=1e-6)
-        print(f"{name}: {len(host):,} rows centred")
+        assert (high == centred[centred > 0.25]).all()
+        assert wk.device.argmax(out) == centred.argmax()
+        print(f"{name}: {len(host)} rows centred, {high.size} items above 0.25 kept")

@@ -72,7 +72,10 @@ def test_one_runs_by_its_name_with_its_output():
     ("arguments", "sentence"),
     [
         (("no_such",), f"There is no example 'no_such'; there are {', '.join(NAMES)}."),
-        (("softmax", "p.png"), "The example softmax draws no picture; these do: equalise, mipmap, parallel_loop."),
+        (
+            ("softmax", "p.png"),
+            "The example softmax draws no picture; these do: equalise, mipmap, parallel_loop, run_lengths.",
+        ),
     ],
 )
 def test_what_cannot_be_run_as_asked_ends_in_2(arguments, sentence, capsys):
