@@ -94,8 +94,9 @@ def join_lanes(total, part, op, count, k):
         return combine(op, total, other)
     upper = ((part >> k) & 1) != 0
     lower_total = other if upper else total
+    upper_total = total if upper else other
     higher = int32((part | (1 << k)) & ~((1 << k) - 1))  # the first of the upper lanes; none may be there
-    return combine(op, lower_total, total if upper else other) if count > 4 * higher else lower_total
+    return combine(op, lower_total, upper_total) if count > 4 * higher else lower_total
 
 
 @device_function()
@@ -148,7 +149,8 @@ def fold_at_once(words, like, op, warps):
     """Combine all totals in a block of whole warps by one instruction: every lane reads one of them."""
     total = take_total(words, lane_number(), like)
     barrier()
-    return redux(op, FULL_MASK, total if lane_number() < warps else identity_or_own(op, like))
+    mine = total if lane_number() < warps else identity_or_own(op, like)  # named: Python 3.12 else writes two calls
+    return redux(op, FULL_MASK, mine)
 
 
 @device_function()

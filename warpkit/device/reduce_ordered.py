@@ -37,7 +37,8 @@ def trade(low, high, op, distance):
     kept = high if upper else low
     other = shuffle_xor(FULL_MASK, low if upper else high, distance)
     earlier = other if upper else kept
-    return combine(op, earlier, kept if upper else other)
+    later = kept if upper else other  # named, as what is returned: Python 3.12 else writes the call twice
+    return combine(op, earlier, later)
 
 
 @device_function()
