@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from ..errors import Refused
 
 _LIBRARY = str(Path(__file__).resolve().parent.parent)
+_COMPILING = ("CallConstraint", "CUDALower")  # what of Numba's is at a line of the source
 
 
 def refuse(sentence: str) -> NoReturn:
@@ -18,14 +19,14 @@ def refuse(sentence: str) -> NoReturn:
 def _users_place() -> str:
     """Return file:line of the innermost call that is not the library's own.
 
-    While Numba types a kernel, the source lines are in its call constraints (a frame of the compiler each); in the
-    simulator they are in the Python frames themselves.
+    While Numba types a kernel, the source lines are in its call constraints (a frame of the compiler each), while it
+    generates code in what lowers a function; in the simulator they are in the Python frames themselves.
     """
     frame: FrameType | None = sys._getframe(2)
     running = None
     while frame is not None:
         owner: Any = frame.f_locals.get("self")
-        if type(owner).__name__ == "CallConstraint" and not str(owner.loc.filename).startswith(_LIBRARY):
+        if type(owner).__name__ in _COMPILING and not str(owner.loc.filename).startswith(_LIBRARY):
             return f"{owner.loc.filename}:{owner.loc.line}"
         if running is None and not frame.f_code.co_filename.startswith((_LIBRARY, "<")):
             running = f"{frame.f_code.co_filename}:{frame.f_lineno}"
