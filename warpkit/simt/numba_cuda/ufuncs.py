@@ -28,8 +28,9 @@ _TAKEN: dict[Any, str] = {
     **dict.fromkeys((np.add, np.multiply), "?" + _NUMBERS),
     **dict.fromkeys((np.absolute, np.isfinite, np.isinf), "?" + _NUMBERS),
     **dict.fromkeys((np.subtract, np.negative, np.positive, np.square), _NUMBERS),
-    **dict.fromkeys((np.floor, np.ceil, np.trunc), "?" + _INTEGERS + _FLOATS),
+    **dict.fromkeys((np.floor, np.ceil), "?" + _INTEGERS + _FLOATS),
     **dict.fromkeys((np.remainder, np.floor_divide), _INTEGERS),  # of floats it rounds the quotient, as NumPy does not
+    np.trunc: "?" + _INTEGERS,  # of floats it is an instruction that NVVM knows from 13.1 on
     np.sign: _INTEGERS,
     np.reciprocal: _FLOATS,
     np.signbit: _FLOATS,
@@ -69,6 +70,8 @@ def _fill(table) -> None:
         made = _of_math(function, get_binary_impl_for_fn_and_ty)
         table.setdefault(ufunc, {"ff->f": made, "dd->d": made})
 
+    truncated = _of_math(math.trunc, get_unary_impl_for_fn_and_ty)
+    table[np.trunc] |= {"f->f": truncated, "d->d": truncated}
     table[np.sign] |= {"f->f": _sign, "d->d": _sign}
 
 
