@@ -5,6 +5,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.room import large
 from tests.warp.matrix import REALS, SIMULATOR, label
 from warpkit import device
 from warpkit.simt import machine
@@ -247,7 +248,7 @@ def test_refusals_in_one_sentence(what):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.gpu
+@large(3)
 def test_more_items_than_32_bits_count():
     n = 2**31 + 10
     memory = cuda.device_array(n, np.uint8)

@@ -8,6 +8,7 @@ import pytest
 from numba import cuda
 
 from tests.reference import maximum, minimum
+from tests.room import large
 from tests.warp.matrix import REALS, SIMULATOR, label
 from warpkit import device
 from warpkit.simt import ops
@@ -249,7 +250,7 @@ class TestR17Records:
         assert out.memory.copy_to_host().view(self.HOLES).tolist() == [(1, 7.0)]
 
 
-@pytest.mark.gpu
+@large(3)
 def test_r18_more_items_than_32_bits_count():
     n = 2**31 + 10
     memory = cuda.device_array(n, np.uint8)

@@ -7,6 +7,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.room import large
 from tests.warp import operators
 from tests.warp.matrix import SIMULATOR, label
 from warpkit import device
@@ -122,7 +123,7 @@ def test_s07_discounted_sums_are_pairs():
     assert "a * g + b" in device.inclusive_scan.__doc__
 
 
-@pytest.mark.gpu
+@large(5)
 @pytest.mark.parametrize("n", [2**31 - 1, 2**31 + 10])
 def test_s08_more_items_than_32_bits_count(n):
     x, out = cuda.device_array(n, np.uint8), cuda.device_array(n, np.uint8)

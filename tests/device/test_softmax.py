@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numba import cuda
 
 import warpkit as wk
+from tests.room import large
 from tests.warp.matrix import FLOATS, SIMULATOR, label
 from warpkit import device
 
@@ -245,7 +246,7 @@ def test_refusals_in_one_sentence(what):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.gpu
+@large(8)
 def test_more_items_than_32_bits_count():
     rows, length = 3, 1 << 30
     x = cuda.device_array((rows, length), np.float16)
@@ -259,7 +260,7 @@ def test_more_items_than_32_bits_count():
         np.testing.assert_allclose(x[row][length - 3 :].copy_to_host().astype(float), right, 0.05)
 
 
-@pytest.mark.gpu
+@large(18)
 def test_more_rows_than_32_bits_count_items():
     x = cuda.device_array((1 << 28, 17), np.float16)
     cuda.cudadrv.driver.device_memset(x, 0, x.nbytes)

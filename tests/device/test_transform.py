@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numba import cuda
 
 import warpkit as wk
+from tests.room import large
 from tests.warp.matrix import COMPLEX, REALS, SIMULATOR, label
 from warpkit import device
 
@@ -297,7 +298,7 @@ def test_refusals_in_one_sentence(what):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.gpu
+@large(5)
 def test_more_items_than_32_bits_count():
     n = 2**32 + 5
     x = cuda.device_array(n, np.uint8)

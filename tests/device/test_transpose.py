@@ -5,6 +5,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.room import large
 from tests.warp.matrix import COMPLEX, REALS, SIMULATOR, label
 from warpkit import device
 
@@ -147,7 +148,7 @@ def test_out_that_shares_memory_is_refused():
     device.transpose(x[:2, :2], out=x[2:, 2:])
 
 
-@pytest.mark.gpu
+@large(5)
 def test_more_items_than_32_bits_count():
     rows, columns = 65_536, 32_800
     x = cuda.device_array((rows, columns), np.uint8)

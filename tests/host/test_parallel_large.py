@@ -6,6 +6,7 @@ from numba import cuda
 
 import warpkit as wk
 from tests.host.loops import device, device_function
+from tests.room import large
 
 pytestmark = pytest.mark.gpu
 
@@ -42,6 +43,7 @@ def write_byte(i, x):
     x[i] = (i + (i >> 31)) & 255
 
 
+@large(3)
 def test_p08_the_last_byte_of_an_array_beyond_2_31():
     n = 2**31 + 64
     x = cuda.device_array(n, np.uint8)
