@@ -13,6 +13,7 @@ from warpkit.device.select_policy import items_of_thread
 POLICY = device.SelectPolicy(threads=32, nbytes=20, stages=3, blocks=2, few_threads=32, few_nbytes=20, most_tiles=0)
 FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20)
 POLICIES = [POLICY, FEW] if SIMULATOR else [POLICY, FEW, None]
+POLICY_NAMES = ["stay", "few", "measured"][: len(POLICIES)]
 SIZES = (
     [0, 1, 160, 400] if SIMULATOR else [0, 1, 31, 32, 33, 159, 160, 161, 255, 257, 4095, 4097, (1 << 16) + 5, 3_000_001]
 )
