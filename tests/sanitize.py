@@ -57,6 +57,11 @@ def run(kernel, threads, x, out, *more):
     return found.copy_to_host()
 
 
+def is_odd(value):
+    """Say whether a number is odd."""
+    return value % 2 == 1
+
+
 def check(kernel, wanted, size=1):
     """Compare the rows of a kernel with `wanted(part of x of a block)`, for `size` items a thread."""
     for threads in SHAPES:
@@ -154,16 +159,43 @@ def transposes():
 
 
 def scans():
-    """Scans and what stands on them, those that there are."""
-    x = data(9000, 1)
+    """Scans: by blocks that stay and by blocks of one tile, in place too."""
+    ring = device.ScanPolicy(threads=64, items=5, ring_from=0)
+    tiles = device.ScanPolicy(tile_threads=64, tile_items=5, ring_from=1 << 30)
+    for policy in (ring, tiles):
+        x = data(2900, 1)
+        given = cuda.to_device(x)
+        np.testing.assert_array_equal(device.cumsum(given, policy=policy).copy_to_host(), np.cumsum(x, dtype=np.int64))
+        device.inclusive_scan(given, wk.maximum, out=given, policy=policy)
+        np.testing.assert_array_equal(given.copy_to_host(), np.maximum.accumulate(x))
+
+
+def selections():
+    """Selections: by blocks that stay and by blocks of one tile."""
+    for policy in (device.SelectPolicy(32, 20, 3, 2, most_tiles=0), device.SelectPolicy(few_threads=32, few_nbytes=20)):
+        x = data(1900, 1)
+        given = cuda.to_device(x)
+        np.testing.assert_array_equal(device.select(given, is_odd, policy=policy).copy_to_host(), x[x % 2 == 1])
+        items, count = device.partition(given, is_odd, policy=policy)
+        assert count == (x % 2 == 1).sum()
+        np.testing.assert_array_equal(items.copy_to_host(), np.append(x[x % 2 == 1], x[x % 2 == 0]))
+        firsts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
+        values, lengths, _ = device.run_length_encode(given, policy=policy)
+        np.testing.assert_array_equal(values.copy_to_host(), x[firsts])
+        np.testing.assert_array_equal(lengths.copy_to_host(), np.diff(np.append(firsts, x.size)))
+
+
+def maps():
+    """What is done to every item or row: rows of a warp, of a block and of several blocks."""
+    x = data(3 * 700, 1)
     given = cuda.to_device(x)
-    if hasattr(device, "cumsum"):
-        np.testing.assert_array_equal(device.cumsum(given).copy_to_host(), np.cumsum(x, dtype=np.int64))
-    if hasattr(device, "unique"):
-        kept = x[np.append(True, x[1:] != x[:-1])]
-        found = device.unique(given)
-        found = found[0] if isinstance(found, tuple) else found
-        np.testing.assert_array_equal(found.copy_to_host()[: len(kept)], kept)
+    np.testing.assert_array_equal(device.transform(is_odd, given).copy_to_host(), x % 2 == 1)
+    np.testing.assert_array_equal(device.digitize(given, [3, 50]).copy_to_host(), np.digitize(x, [3, 50]))
+    for width, policy in ((7, None), (700, None), (2100, device.SoftmaxPolicy(8, 32, 32, 32, 32))):
+        rows = x.reshape(-1, width).astype(np.float32) / 50
+        wanted = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
+        found = device.softmax(cuda.to_device(rows), policy=policy).copy_to_host()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
 CASES = {
@@ -182,6 +214,8 @@ CASES = {
     "device-histogram": histograms,
     "device-transpose": transposes,
     "device-scan": scans,
+    "device-select": selections,
+    "device-map": maps,
 }
 
 

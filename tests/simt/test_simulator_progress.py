@@ -46,6 +46,16 @@ def test_spinning_in_atomics_collectives_and_at_a_barrier():
     assert "waits at" in fault(NoProgress, barrier, np.zeros(1, np.int32), threads=64)
 
 
+def test_spinning_beside_dtypes_and_functions_of_numpy():
+    item, places, reduce = np.dtype(np.float32), range(3), np.add
+
+    def kernel(flag):
+        while flag[0] == 0 and item.itemsize == 4 and len(places) == 3 and reduce.nin == 2:
+            pass
+
+    fault(NoProgress, kernel, np.zeros(1, np.int32))
+
+
 def test_a_loop_that_touches_nothing_is_stopped_by_the_clock(monkeypatch):
     monkeypatch.setenv("WARPKIT_SIM_TIMEOUT", "0.5")
 

@@ -20,6 +20,7 @@ from .reduce_plan import COUNT, INVERSE, NOTHING, Flat
 from .select_kernel import ring_kernel, tile_kernel
 from .select_layout import Compaction, shared_bytes
 from .select_policy import SelectPolicy, items_of_thread
+from .select_tile import nothing_after
 from .tiles import TileShape
 
 FEW_ITEMS = 1 << 31  # fewer are counted in 32 bits
@@ -88,13 +89,15 @@ class Plan:
         small = TileShape(policy.few_threads, items_of_thread(policy.few_nbytes, size))
         self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
         self.tiles = Form(tile_kernel, what, fitting(name, what, small, 1, most), whole, 1, function)
-        self.most_tiles = policy.most_tiles * properties.multiprocessors
+        # Blocks that wait for all tiles have to draw until none is left: one of a tile's own may not have begun yet.
+        waits = what.after is not nothing_after
+        self.most_tiles = 1 if waits else max(policy.most_tiles * properties.multiprocessors, 1)
 
     def launch(self, size: int, stream: int) -> Launch:
         """Return what a launch over at most `size` items takes."""
         form = self.tiles
         tiles = max(-(-size // form.shape.tile_items), 1)
-        if tiles > max(self.most_tiles, 1):
+        if tiles > self.most_tiles:
             form = self.ring
             tiles = -(-size // form.shape.tile_items)
         kernel, captured = form.ready(stream)

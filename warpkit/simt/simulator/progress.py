@@ -22,11 +22,11 @@ from .paths import describe, is_library, site_of
 from .scalars import INDEXES
 
 FUEL = 64
-PATIENCE = 2000  # quiet points (a round is 1, a spin check 30) before states are compared
+PATIENCE = 8000  # quiet points (a round is 1, a spin check 30) before states are compared; honest work has some 6000
 REPEATS = 4
 MOST_READS = 20_000_000
 MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
-AS_THEY_ARE = frozenset({type(None), bool, int, str, bytes, ModuleType, type, BuiltinFunctionType})
+AS_THEY_ARE = frozenset({type(None), bool, int, str, bytes, range, ModuleType, type, BuiltinFunctionType, np.ufunc})
 
 
 class Progress:
@@ -143,7 +143,7 @@ def _value(value):
         return value
     if kind in INDEXES:
         return kind, int(value)
-    if isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType)):
+    if isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType, np.dtype)):
         return value
     if isinstance(value, np.generic):
         return type(value), value.tobytes()
