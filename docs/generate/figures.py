@@ -1,5 +1,6 @@
 """The performance page: every figure from a file in bench/results, with what it was measured on; the pictures too."""
 
+import ast
 import json
 import tempfile
 from collections.abc import Iterator
@@ -7,11 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from bench import plots
+from bench.__main__ import SUITES
 
-RESULTS = Path(__file__).parents[2] / "bench" / "results"
+BENCH = Path(plots.__file__).parent
+RESULTS = BENCH / "results"
 WIDEST = 2.0  # a ratio that fills the bar
 
-INTRODUCTION = """# Performance
+INTRODUCTION = """---
+hide: [navigation]
+---
+
+# Performance
 
 Every figure on this page is in a file of `bench/results`; each suite runs both sides
 in the same job. Less is better: a ratio below 1 means that warpkit takes less than its peer.
@@ -68,7 +75,7 @@ def machine(known: dict[str, Any]) -> str:
 def section(suite: str, path: Path, record: dict[str, Any]) -> str:
     """Return a suite's table and remarks."""
     content = record["suites"][suite]
-    lines = [f"## {suite}", "", f"{machine(record['environment'])} · `{path.name}`", ""]
+    lines = [f"## {suite}", "", measured(suite), "", f"{machine(record['environment'])} · `{path.name}`", ""]
     if plots.curves(content["rows"]):
         lines += [f"![Bandwidth against size](plots/{suite}-bandwidth.svg)", ""]
     lines += ["| case | warpkit | peer | unit | ratio | GB/s | % of copy |"]
@@ -82,6 +89,12 @@ def section(suite: str, path: Path, record: dict[str, Any]) -> str:
     lines += ["", *(f"- {note}" for note in content["notes"] if not note.startswith("took ")), ""]
     lines += [f"- not measured: {error}" for error in content["errors"]]
     return "\n".join(lines) + "\n"
+
+
+def measured(suite: str) -> str:
+    """Return the sentence with which the module of a suite begins."""
+    source = (BENCH / f"{SUITES[suite]}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def speed(row: dict[str, Any]) -> str:
