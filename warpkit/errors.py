@@ -39,6 +39,17 @@ class NoProgress(Fault):
     """Threads run or wait for ever: nothing that any of them does can change what they wait for."""
 
 
+def shown(value: object) -> str:
+    """Return how a sentence shows a user's value: on one line; an array without its items, which may be on a GPU."""
+    shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
+    if dtype is not None and isinstance(shape, tuple) and len(shape) > 0:
+        return f"an array ({dtype}, shape {tuple(shape)})"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+LONGEST = 100  # characters of a value in a sentence
+
 __all__ = [
     "BarrierFault",
     "BoundsFault",

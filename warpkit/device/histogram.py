@@ -4,11 +4,11 @@ All of them share what follows. `x` is a device array of numba, CuPy, torch, JAX
 of any shape; up to four axes that do not line up are read in place. Counts are exact whatever the order.
 
 Args (keyword-only): out: a device array of as many elements as there are bins, of dtype int32, uint32, int64, uint64 or
-float64, strided or not; it is overwritten and returned, nothing waits and nothing is allocated, so that the call may be
-captured into a graph; counts beyond an integer's range wrap.  num_items: how many items of `x` count, in C order: an
-int, or a device array of one integer, which is read on the device.  stream: any stream object or handle; None: the
-current one of the arrays' framework, else the legacy default stream.  policy: a `HistogramPolicy` instead of the
-measured one.  weights: refused; items count one each.
+float64, strided or not, that shares no memory with what is read; it is overwritten and returned, nothing waits and
+nothing is allocated, so that the call may be captured into a graph; counts beyond an integer's range wrap. num_items:
+how many items of `x` count, in C order: an int, or a device array of one integer, which is read on the device. stream:
+any stream object or handle; None: the current one of the arrays' framework, else the legacy default stream. policy: a
+`HistogramPolicy` instead of the measured one. weights: refused; items count one each.
 Returns: the counts, without `out` in a new device array of int64.
 Errors: Refused (a TypeError) or ValueError in one sentence, before anything is launched.
 """
@@ -16,7 +16,7 @@ Errors: Refused (a TypeError) or ValueError in one sentence, before anything is 
 import operator
 from typing import Any
 
-from ..errors import Refused
+from ..errors import Refused, shown
 from ..host.arrays import Argument, as_output
 from ..host.arrays_layout import remember
 from ..simt import machine
@@ -54,7 +54,10 @@ def read_bincount(
     """Decide a call of `bincount`."""
     refuse_weights("bincount", weights)
     items = real_items("bincount", items_of("bincount", x, num_items), "biu")
-    least = operator.index(minlength)
+    try:
+        least = operator.index(minlength)
+    except TypeError:
+        raise Refused(f"bincount: minlength must be an int, not {shown(minlength)}.") from None
     if least < 0:
         raise ValueError(f"bincount: minlength must not be negative, as {least} is.")
     if out is None:
@@ -94,7 +97,7 @@ def _range_of(x: Any, items: Items, given: Any, num_items: Any, stream: Any) -> 
             low, high = given
             return float(low), float(high)
         except (TypeError, ValueError):
-            raise Refused(f"histogram: range must be two numbers (low, high), not {given!r}.") from None
+            raise Refused(f"histogram: range must be two numbers (low, high), not {shown(given)}.") from None
     if not items.size:
         return 0.0, 1.0
     _refuse_waiting("histogram", "range=", stream, items)

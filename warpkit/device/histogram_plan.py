@@ -22,6 +22,8 @@ from .histogram_kernel import (
     placing_bytes,
     private_kernel,
 )
+from .overlap import check_beside
+from .policies import check_bounds
 from .reduce_arguments import one_element
 from .reduce_plan import COUNT, INVERSE, flat_of, reading_of
 from .reduce_policy import ReducePolicy
@@ -53,10 +55,9 @@ class HistogramPolicy:
     def __post_init__(self) -> None:
         if self.threads not in (32, 64, 128, 256, 512, 1024):
             raise Refused(f"HistogramPolicy: threads must be a power of two from 32 to 1024, not {self.threads!r}.")
-        bounds = (("loads", 1, 16), ("shared", 0, 1 << 20), ("most_shared", 0, 1 << 20), ("worth", 1, 1 << 20))
-        for name, least, most in bounds:
-            if getattr(self, name) not in range(least, most + 1):
-                raise Refused(f"HistogramPolicy: {name} must be {least} to {most}, not {getattr(self, name)!r}.")
+        check_bounds(
+            self, threads=(32, 1024), loads=(1, 16), shared=(0, 1 << 20), most_shared=(0, 1 << 20), worth=(1, 1 << 20)
+        )
 
 
 DEFAULT = HistogramPolicy()
@@ -129,6 +130,7 @@ def counting_job(name: str, items: Items, bins: Bins, out: Any, stream: Any, pol
             wanted = ", ".join(map(str, RESULTS))
             raise Refused(f"{name}: out must be one of {wanted}, on which atomic sums work, not {target.dtype}.")
         check_shape(name, target, (bins.number,))
+        check_beside(name, target, x=items.source, num_items=items.counter, bins=bins.edges)
     handle, visitors = entered(stream, items.source, items.counter, bins.edges, target)
     result, target = output_of(out, (bins.number,), np.int64, handle)
     if not bins.number:

@@ -35,6 +35,21 @@ def check_apart(name: str, source: Argument, target: Argument) -> None:
         )
 
 
+def check_beside(name: str, out: Argument, **read: Argument | None) -> None:
+    """Refuse an `out` that shares memory with any of the arrays which are read, by name, while it is written."""
+    for what, array in read.items():
+        if array is not None and share(out, array) and _share(out, array):
+            raise ValueError(f"{name}: out shares memory with {what}; pass an array of its own.")
+
+
+def share(a: Argument, b: Argument) -> bool:
+    """Return whether the memory between the first and the last byte of two arrays is shared."""
+    if not a.layout.size or not b.layout.size:
+        return False
+    (low, high), (other_low, other_high) = extent_of(a.layout), extent_of(b.layout)
+    return a.pointer + low < b.pointer + other_high and b.pointer + other_low < a.pointer + high
+
+
 def in_one_place(source: Argument, target: Argument) -> bool:
     """Return whether two arrays, if they begin at one address, have each item in the same place."""
     return source.dtype.itemsize == target.dtype.itemsize and _walk(source) == _walk(target)

@@ -232,7 +232,8 @@ def transform_reduce(x: Any, transform: Any, op: Any, *, out: Any = None, dtype:
 
     Args: transform: item -> a number or a tuple of numbers; float16 items reach it as float32, structured ones as
     tuples of their fields.
-    Returns: the combination, in the dtype that `transform` returns, or `dtype`; a tuple as a record with fields f0, f1,
+    Returns: the combination, in `dtype`, else for add and mul in the dtypes of `sum`, from what `transform` returns on,
+    so that bools are counted; else in the dtype that `transform` returns; a tuple as a record with fields f0, f1,
     and so on.
     Example: transform_reduce(x, lambda v: v * v, operator.add) of 1, 2, 3, 4 -> 30.
     """

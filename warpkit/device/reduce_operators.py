@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refused
-from ..host.dtypes import as_dtype, kind_of, single, type_of
+from ..errors import Refused, shown
+from ..host.dtypes import as_dtype, kind_of, single, type_of, widened
 from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine, ops
 from ..simt.rules import check_operand
@@ -45,7 +45,7 @@ def transform_family(transform: Any, op: Any) -> Family:
     """Return the reduction by `op` of what `transform` makes of every item."""
     known = checked_operator("transform_reduce", op)
     if not callable(transform):
-        raise Refused(f"transform_reduce: transform must be a function of an item, not {transform!r}.")
+        raise Refused(f"transform_reduce: transform must be a function of an item, not {shown(transform)}.")
     memo, key = memo_of(transform), known or op
     found = memo.get(key)
     if found is None:
@@ -63,7 +63,7 @@ def checked_operator(name: str, op: Any) -> Callable[..., Any] | None:
     """Return the built-in operator that `op` stands for, None for a function; refuse anything else."""
     known = ops.known(op)
     if known is None and not callable(op):
-        raise Refused(f"{name}: op must be a function (earlier, later) -> combined, not {op!r}.")
+        raise Refused(f"{name}: op must be a function (earlier, later) -> combined, not {shown(op)}.")
     if known is None and isinstance(op, np.ufunc):
         raise Refused(f"{name}: the device has no {op.__name__} of NumPy's; pass a function that does the same.")
     return known
@@ -116,7 +116,8 @@ def _of_function(transform: Any, known: Any, op: Any) -> Callable[[str, np.dtype
 
     def build(name: str, item: np.dtype[Any], dtype: Any) -> Built:
         made = machine.returned_dtype(transform, [single(item)])
-        total = made if dtype is None else as_dtype(name, dtype)
+        formed = widened(made) if known in (ops.add, ops.mul) else made
+        total = formed if dtype is None else as_dtype(name, dtype)
         check_goes_into(name, "dtype", made, total)
         if known is not None:
             check_operand(known, kind_of(total), name)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..errors import Refused
+from .policies import check_bounds
 
 MOST = {"loads": 16, "waves": 64, "least_loads": 16, "single_loads": 1 << 20, "single_least": 16}
 
@@ -33,15 +34,16 @@ class ReducePolicy:
             threads = getattr(self, name)
             if threads not in (32, 64, 128, 256, 512, 1024):
                 raise Refused(f"ReducePolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
-        for name, most in (
-            ("loads", 16),
-            ("waves", 64),
-            ("least_loads", 16),
-            ("single_loads", 1 << 20),
-            ("single_least", 16),
-        ):
-            if getattr(self, name) not in range(1, most + 1):
-                raise Refused(f"ReducePolicy: {name} must be 1 to {most}, not {getattr(self, name)!r}.")
+        check_bounds(
+            self,
+            threads=(32, 1024),
+            single_threads=(32, 1024),
+            loads=(1, 16),
+            waves=(1, 64),
+            least_loads=(1, 16),
+            single_loads=(1, 1 << 20),
+            single_least=(1, 16),
+        )
 
 
 DEFAULT = ReducePolicy()

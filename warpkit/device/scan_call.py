@@ -15,7 +15,7 @@ from ..simt import machine
 from ..simt.specs import ArraySpec, ScalarSpec, array_spec
 from .again import read_again
 from .calls import Job, Use, entered, items_of, launched, output_of
-from .overlap import check_apart, extent_of, in_one_place
+from .overlap import check_apart, check_beside, extent_of, in_one_place
 from .reduce_arguments import init_payload, one_element
 from .reduce_plan import Flat, flat_of
 from .reduce_rules import check_goes_into
@@ -46,6 +46,7 @@ def read(
     if out is not None:
         target = as_output(out, "out")
         check_out(family.name, items.source, target, result, items.size)
+        check_beside(family.name, target, num_items=items.counter)
     first = first_of(family, total, init)
     handle, visitors = entered(stream, items.source, items.counter, target)
     n = items.size

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused
+from .policies import check_bounds
 from .tiles import TileShape
 
 
@@ -33,16 +34,16 @@ class ScanPolicy:
                 raise Refused(
                     f"ScanPolicy: {name} must be a multiple of 32 from 32 to 1024, not {getattr(self, name)!r}."
                 )
-        bounds = (
-            ("items", 1, 64),
-            ("tile_items", 1, 64),
-            ("stages", 2, 8),
-            ("blocks", 1, 32),
-            ("ring_from", 0, 1 << 50),
+        check_bounds(
+            self,
+            threads=(32, 1024),
+            tile_threads=(32, 1024),
+            items=(1, 64),
+            tile_items=(1, 64),
+            stages=(2, 8),
+            blocks=(1, 32),
+            ring_from=(0, 1 << 50),
         )
-        for name, least, most in bounds:
-            if getattr(self, name) not in range(least, most + 1):
-                raise Refused(f"ScanPolicy: {name} must be {least} to {most}, not {getattr(self, name)!r}.")
 
     @property
     def ring(self) -> TileShape:
@@ -55,7 +56,9 @@ class ScanPolicy:
         return TileShape(self.tile_threads, self.tile_items)
 
 
-BYTES = 140  # of a thread's items, in memory or as totals, whichever is more: three slots of them fill an sm_90's memory
+BYTES = (
+    140  # of a thread's items, in memory or as totals, whichever is more: three slots of them fill an sm_90's memory
+)
 # For (capability, bytes of an item, bytes of a total): what was measured to be better.
 BY_CAPABILITY: dict[tuple[tuple[int, int], int, int], ScanPolicy] = {}
 

@@ -12,7 +12,7 @@ from ..host.results import landing
 from ..simt import machine
 from ..simt.specs import ArraySpec, array_spec
 from .calls import Items, Job, Use, entered, launched
-from .overlap import check_apart, extent_of
+from .overlap import check_apart, share
 from .reduce_arguments import line_of, one_element
 from .reduce_plan import NO_INIT, flat_of
 from .select_meaning import INT64, Meaning
@@ -80,14 +80,6 @@ def check_outputs(call: "Call", written: list[tuple[str, Argument]]) -> None:
             else:
                 raise ValueError(f"{call.name}: {what} shares memory with {other}; pass an array of its own.")
         read.append((what, argument))
-
-
-def share(a: Argument, b: Argument) -> bool:
-    """Return whether the memory between the first and the last byte of two arrays is shared."""
-    if not a.layout.size or not b.layout.size:
-        return False
-    (low, high), (other_low, other_high) = extent_of(a.layout), extent_of(b.layout)
-    return a.pointer + low < b.pointer + other_high and b.pointer + other_low < a.pointer + high
 
 
 class Call(NamedTuple):

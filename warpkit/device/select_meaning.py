@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refused
+from ..errors import Refused, shown
 from ..host.dtypes import single, type_of
 from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine
@@ -90,7 +90,9 @@ NONZERO, UNIQUE, ENCODED = (Meaning(fields, "biu") for fields in (nonzero, uniqu
 def meaning_of(name: str, pred: Any) -> Meaning:
     """Return what the function `name` does with what `pred` is true for: it is kept with the function itself."""
     if not callable(pred):
-        raise Refused(f"{name}: pred must be a function of an item, not {pred!r}; for flags there is select_flagged.")
+        raise Refused(
+            f"{name}: pred must be a function of an item, not {shown(pred)}; for flags there is select_flagged."
+        )
     memo = memo_of(pred)
     key = Meaning, name
     found = memo.get(key)

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import Refused
 from ..simt import machine
+from .policies import check_bounds
 
 MOST_ITEMS = 31  # of a thread: a bit for each in 32; odd, so that threads read from different banks
 
@@ -19,10 +20,10 @@ class SelectPolicy:
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
 
-    threads: int = 256
-    nbytes: int = 60
+    threads: int = 512
+    nbytes: int = 124
     stages: int = 3
-    blocks: int = 3
+    blocks: int = 1
     few_threads: int = 256
     few_nbytes: int = 28
     most_tiles: int = 8
@@ -32,16 +33,16 @@ class SelectPolicy:
             threads = getattr(self, name)
             if threads not in (32, 64, 128, 256, 512, 1024):
                 raise Refused(f"SelectPolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
-        bounds = (
-            ("nbytes", 1, 512),
-            ("few_nbytes", 1, 512),
-            ("stages", 2, 8),
-            ("blocks", 1, 32),
-            ("most_tiles", 0, 1 << 20),
+        check_bounds(
+            self,
+            threads=(32, 1024),
+            few_threads=(32, 1024),
+            nbytes=(1, 512),
+            few_nbytes=(1, 512),
+            stages=(2, 8),
+            blocks=(1, 32),
+            most_tiles=(0, 1 << 20),
         )
-        for name, least, most in bounds:
-            if getattr(self, name) not in range(least, most + 1):
-                raise Refused(f"SelectPolicy: {name} must be {least} to {most}, not {getattr(self, name)!r}.")
 
 
 DEFAULT = SelectPolicy()

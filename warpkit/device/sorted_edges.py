@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refused
+from ..errors import Refused, shown
 from ..host.arrays import Argument, as_argument
 from ..host.streams_in import enter
 from ..simt import machine
@@ -29,9 +29,9 @@ def edges_argument(name: str, bins: Any, stream: Any, descending: bool) -> tuple
         _check(name, edges.dtype, edges.shape)
         falls = _order(name, edges, descending)
         return _on_device(name, edges[::-1] if falls else edges, stream), falls
-    found = as_argument(bins, "bins")
-    if not found.is_array:
-        raise Refused(f"{name}: bins must be edges in a sequence, a NumPy array or a device array, not {bins!r}.")
+    found = None if bins is None or isinstance(bins, str) else as_argument(bins, "bins")
+    if found is None or not found.is_array:
+        raise Refused(f"{name}: bins must be edges in a sequence, a NumPy array or a device array, not {shown(bins)}.")
     _check(name, found.dtype, found.shape)
     return found, False
 

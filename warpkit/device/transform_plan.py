@@ -15,6 +15,8 @@ from ..host.parallel_calls import Calls, Loaded, kernel_of
 from ..simt import machine
 from ..simt.specs import Spec, tuple_spec
 from .calls import Job
+from .overlap import check_beside
+from .policies import check_bounds
 from .reduce_arguments import counted, line_of, one_element
 from .reduce_plan import COUNT, flat_of
 from .reduce_reading import VECTOR_BYTES, count_given, count_on_device
@@ -36,8 +38,7 @@ class TransformPolicy:
     def __post_init__(self) -> None:
         if self.threads not in (32, 64, 128, 256, 512, 1024):
             raise Refused(f"TransformPolicy: threads must be a power of two from 32 to 1024, not {self.threads!r}.")
-        if self.loads not in range(1, 17):
-            raise Refused(f"TransformPolicy: loads must be 1 to 16, not {self.loads!r}.")
+        check_bounds(self, threads=(32, 1024), loads=(1, 16))
 
 
 DEFAULT = TransformPolicy()
@@ -170,6 +171,8 @@ def elementwise_job(
         size = math.prod(request.shape)
     if given is not None:
         check_places(name, arguments, given, whole)
+        for target in given:
+            check_beside(name, target, num_items=counter)
     taken = [*arguments, *(given or ()), *([] if counter is None else [counter])]
     handle, captured, visitors = enter_with(stream, taken, calls.arrays, loaded.captured)
     results: Any = out

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refused
+from ..errors import Refused, shown
 from ..simt.kinds import Kind, kind_of_dtype
 from ..simt.specs import Spec, scalar_spec, tuple_spec
 
@@ -83,22 +83,27 @@ def initial(name: str, init: Any, total: np.dtype[Any]) -> Any:
     if total.names:
         fields: Any = init if isinstance(init, tuple | list | np.void) else ()
         if len(fields) != len(total.names):
-            raise Refused(f"{name}: init must have one value for each of the fields {total.names}, not be {init!r}.")
+            raise Refused(
+                f"{name}: init must have one value for each of the fields {total.names}, not be {shown(init)}."
+            )
         return tuple([initial(name, value, total[field]) for field, value in zip(total.names, fields)])
-    given = np.asarray(init)
+    try:
+        given = np.asarray(init)
+    except (TypeError, ValueError):  # arrays of devices, of no shape
+        raise Refused(f"{name}: init must be a number, not {shown(init)}.") from None
     if isinstance(init, int) and given.dtype.kind == "O":  # beyond 64 bits
         if total.kind in "fc" and abs(init) <= int(np.finfo(total).max):
             return total.type(init)
-        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
+        raise ValueError(f"{name}: init {shown(init)} is outside of {total}, in which this is computed; pass dtype=.")
     if given.ndim or given.dtype.kind not in "biufc":
-        raise Refused(f"{name}: init must be a number, not {init!r}.")
+        raise Refused(f"{name}: init must be a number, not {shown(init)}.")
     ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
     if ranks[given.dtype.kind] > ranks[total.kind]:
-        raise Refused(f"{name}: init {init!r} does not go into {total}, in which this is computed; pass dtype=.")
+        raise Refused(f"{name}: init {shown(init)} does not go into {total}, in which this is computed; pass dtype=.")
     if total.kind in "iu" and not np.iinfo(total).min <= int(given) <= np.iinfo(total).max:
-        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
+        raise ValueError(f"{name}: init {shown(init)} is outside of {total}, in which this is computed; pass dtype=.")
     with np.errstate(over="ignore"):
         value = total.type(given)
     if np.isfinite(given) and not np.isfinite(value):
-        raise ValueError(f"{name}: init {init!r} is outside of {total}, in which this is computed; pass dtype=.")
+        raise ValueError(f"{name}: init {shown(init)} is outside of {total}, in which this is computed; pass dtype=.")
     return value
