@@ -96,6 +96,7 @@ def _parser(program):
     names = ", ".join([*SUITES, *GROUPS])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {names}; all by default")
     parser.add_argument("--quick", action="store_true", help="about ten seconds a suite: fewer cases, fewer repeats")
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no further case of a suite after so long")
     parser.add_argument("--json", metavar="FILE", help="write what was measured to one file")
     parser.add_argument("--plot", metavar="DIR", help="draw it: bandwidth against size, ratios, host costs")
     parser.add_argument("--compare", nargs=2, metavar=("A", "B"), help="compare two such files and measure nothing")
@@ -118,7 +119,7 @@ def main(arguments=None, program="python -m bench"):
         parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join([*SUITES, *GROUPS])}")
     if options.plot:
         _need_matplotlib(parser)
-    MODE.quick = options.quick
+    MODE.quick, MODE.seconds = options.quick, options.seconds
     kernels = not asked or bool(set(asked) & GPU_SUITES)
     MODE.simulated = options.simulated or (kernels and set(asked) <= SIMULATED and _gpu_missing() is not None)
     if MODE.simulated and options.here and not _is_simulator():

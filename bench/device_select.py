@@ -159,7 +159,7 @@ def run(report):
         found = peer.results(*LARGE, 0, *SMALL)
     with report_errors(report, "few items"):
         small(report, data, found)
-    for exponent in LARGE:
+    for exponent in report.cases(LARGE, "2^{}".format):
         with report_errors(report, f"2^{exponent}"):
             large(report, data, exponent, found)
     with report_errors(report, "a user's kernel"):

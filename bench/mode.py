@@ -12,10 +12,12 @@ class Mode:
     """How this process measures. quick: few repeats, and of the cases only as many as there is time for.
 
     simulated: in the simulator, small sizes; times mean nothing there, and results are compared all the same.
+    seconds: after which a suite begins no further case; None: of the mode's own.
     """
 
     quick: bool = False
     simulated: bool = False
+    seconds: float | None = None
     begun: float = 0.0
 
     @property
@@ -29,7 +31,8 @@ class Mode:
 
     def over(self):
         """Return whether a run that has little time has had it."""
-        return self.hurried and time.perf_counter() - self.begun > QUICK_SECONDS
+        seconds = QUICK_SECONDS if self.seconds is None and self.hurried else self.seconds
+        return seconds is not None and time.perf_counter() - self.begun > seconds
 
     def fewer(self, number, quick, simulated=1):
         """Return a number of repeats, or a size, for the way in which this process measures."""

@@ -45,6 +45,7 @@ def apart(name, patience, progress=None, task=None):
         path = os.path.join(folder, "report.json")
         origin = ["warpkit", "bench"] if __package__.startswith("warpkit") else [__package__]
         flags = [f"--{flag}" for flag in ("quick", "simulated") if getattr(MODE, flag)]
+        flags += [] if MODE.seconds is None else [f"--seconds={MODE.seconds}"]
         command = [sys.executable, "-m", *origin, name, "--here", "--json", path, *flags]
         environment = os.environ | ({"NUMBA_ENABLE_CUDASIM": "1"} if MODE.simulated else {})
         patience = min(patience, QUICK_PATIENCE) if MODE.quick else patience
