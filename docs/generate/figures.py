@@ -10,6 +10,8 @@ from typing import Any
 from bench import plots
 from bench.__main__ import SUITES
 
+from .contracts import escaped
+
 BENCH = Path(plots.__file__).parent
 RESULTS = BENCH / "results"
 WIDEST = 2.0  # a ratio that fills the bar
@@ -92,9 +94,11 @@ def section(suite: str, path: Path, record: dict[str, Any]) -> str:
 
 
 def measured(suite: str) -> str:
-    """Return the sentence with which the module of a suite begins."""
+    """Return what the module of a suite says of itself: what is measured, how, beside what."""
+    if suite not in SUITES:  # an old record
+        return ""
     source = (BENCH / f"{SUITES[suite]}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0].replace("\n", " ")
+    return escaped(ast.get_docstring(ast.parse(source)) or "", lambda name: None)
 
 
 def speed(row: dict[str, Any]) -> str:

@@ -70,6 +70,18 @@ def test_the_performance_page_has_every_case_of_the_newest_records():
             assert f"| {row['case']} |" in page
 
 
+def test_a_suite_says_what_it_measures_and_beside_what():
+    assert figures.measured("scan").startswith("Scans of device arrays: device time beside cub::DeviceScan")
+    assert figures.measured("of another year") == ""
+
+
+def test_the_gallery_lists_each_example_once_with_its_picture():
+    shown = gallery.index()
+
+    assert sorted(re.findall(r"^- \[.*?\]\((\w+)\.md\)", shown, re.MULTILINE)) == [path.stem for path in EXAMPLES]
+    assert shown.index("(run_lengths.md)") < shown.index("(run_lengths.png)") < shown.index("## From the host")
+
+
 def test_the_newest_record_of_a_suite_counts(tmp_path, monkeypatch):
     for day, value in (("2026-01-02", 2), ("2026-01-01", 1)):
         record = {"environment": {}, "suites": {"warp": {"rows": [{"ours": value}]}}}
