@@ -88,13 +88,17 @@ class Pipeline:
         self.stages, self.open, self.closed = stages, [], []
 
     def begin(self, target, source, base, offset, nbytes):
-        """Read the bytes, poison their place."""
-        place, data = _bytes(target, source, 0), _bytes(source, target, base)
-        part = slice(offset, offset + nbytes)
-        if offset + nbytes > place.size or offset + nbytes > data.size:
-            place[max(place.size, offset + nbytes)]  # faults with the user's line
-        self.open.append((place, part, np.asarray(data[part])))
-        place[part] = np.uint8(POISON)
+        """Read the items, or the bytes where a piece is no whole items; poison their place."""
+        _check_alike(target, source)
+        size, first = target.itemsize, int(base)
+        if offset % size or nbytes % size:
+            target, source, size, first = target.view(np.uint8), source.view(np.uint8), 1, first * size
+        begin, end = offset // size, (offset + nbytes) // size
+        if end > target.size or first + end > source.size:
+            target[max(target.size, end)]  # faults with the user's line
+        place = target[begin:end]
+        self.open.append((place, np.array(source[first + begin : first + end])))
+        place[:] = np.frombuffer(bytes([POISON]) * nbytes, place.dtype)
 
     def close(self):
         """End the stage."""
@@ -106,12 +110,12 @@ class Pipeline:
     def land(self, left):
         """Write what has been read, the oldest stage first."""
         while len(self.closed) > max(left, 0):
-            for place, part, data in self.closed.pop(0):
-                place[part] = data
+            for place, data in self.closed.pop(0):
+                place[:] = data
 
 
-def _bytes(array, other, base):
-    """Return the memory of `array[base:]` as bytes."""
-    if array.ndim != 1 or other.ndim != 1 or array.dtype != other.dtype or not array._data.flags.c_contiguous:
-        refuse_arrays(kind_of_value(array).name, kind_of_value(other).name)
-    return array[int(base) :].view(np.uint8)
+def _check_alike(target, source):
+    """Refuse arrays of which one cannot be copied to the other byte by byte."""
+    lines = all(array.ndim == 1 and array._data.flags.c_contiguous for array in (target, source))
+    if not lines or target.dtype != source.dtype:
+        refuse_arrays(kind_of_value(target).name, kind_of_value(source).name)

@@ -64,6 +64,8 @@ class KernelArray(Held):
     def _read(self, index, frame):
         if isinstance(index, str):
             return self._field(index)
+        if type(index) is slice and self._data.ndim == 1:
+            return self._view(self._data[index], self._base + index.indices(self._length)[0] * self._step)
         key, whole = self._key(index)
         if not whole:
             return self._view(self._data[key])
@@ -81,13 +83,13 @@ class KernelArray(Held):
         if isinstance(index, str):
             self._field(index)[...] = value
             return
-        key, whole = self._key(index)
+        key, whole = (index, False) if type(index) is slice else self._key(index)
         if whole:
             bits = record_data(value) if self._element.kind == "record" else self._element.store(value)
             self._touch(key, (bits,), frame)
             self._data[key] = bits
             return
-        target = self._view(self._data[key])
+        target = self._read(index, frame)
         target._touch_all(True, frame)
         target._data[...] = _plain_data(value)
 
@@ -149,12 +151,18 @@ class KernelArray(Held):
         """Report an access to every element of this view."""
         if self._exploring:
             switch_point(self._launch)
-        if self._watch is not None:
-            for key in np.ndindex(*self._data.shape):
-                if write:
-                    self._watch.store(self._offset(key), self._data.itemsize, None, frame)
-                else:
-                    self._watch.load(self._offset(key), self._data.itemsize, frame)
+        if self._watch is None:
+            return
+        data = self._data
+        if data.flags.c_contiguous:
+            places, size = [self._base][: data.size], data.nbytes
+        else:
+            places, size = map(self._offset, np.ndindex(*data.shape)), data.itemsize
+        for place in places:
+            if write:
+                self._watch.store(place, size, None, frame)
+            else:
+                self._watch.load(place, size, frame)
 
     def _view(self, data, base=None):
         """Return an in-kernel array of part of this one's memory; `base`: its first byte in the Buffer, where known."""

@@ -85,6 +85,10 @@ def shared(key, shape, dtype):
 def dynamic_shared(dtype, offset=0, count=None):
     """Return the block's dynamic shared memory from byte `offset` on: all of it, or `count` items."""
     fiber = thread()
+    asked = ("dynamic", dtype, offset, count)
+    known = fiber.block.shared.get(asked)
+    if known is not None:
+        return known
     element, size = element_of(dtype), fiber.launch.dynamic_bytes
     found = fiber.block.shared.get("dynamic")
     if found is None:
@@ -98,7 +102,8 @@ def dynamic_shared(dtype, offset=0, count=None):
     if count > room:
         raise BoundsFault(f"{count} items of {element.dtype} from byte {offset} on do not fit into {size} bytes")
     part = data[offset : offset + count * element.dtype.itemsize].view(element.dtype)
-    return KernelArray(part, fiber.launch, buffer, True, offset, element)
+    found = fiber.block.shared[asked] = KernelArray(part, fiber.launch, buffer, True, offset, element)
+    return found
 
 
 def local(shape, dtype):

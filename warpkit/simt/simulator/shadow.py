@@ -52,12 +52,12 @@ class Buffer:
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
             if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
-                self._race("reads", fiber, site, "wrote", written, offset)
+                self._race("reads", fiber, site, "wrote", written, cell, offset)
             others = self.atomics.get(cell)
             if others:
                 for other in others.values():
                     if other[4] and other[0] is not fiber and not knows(fiber, *other[:3]):
-                        self._race("reads", fiber, site, "atomically wrote", other, offset)
+                        self._race("reads", fiber, site, "atomically wrote", other, cell, offset)
             entry = (fiber, fiber.tick, fiber.block.epoch, site)
             readers = self.reads.get(cell)
             if readers is None:
@@ -66,7 +66,7 @@ class Buffer:
                 readers[fiber] = entry
 
     def store(self, offset, size, bits, frame):
-        """Check and remember a plain write of `bits`."""
+        """Check and remember a plain write of `bits`, None: of many items."""
         fiber = getcurrent()
         if type(fiber) is not Thread:
             return
@@ -74,19 +74,19 @@ class Buffer:
         if block is not None and self.epoch != block.epoch:
             self._forget_epoch()
         site = site_of(frame)
-        if size != unit:
+        if size != unit and bits is not None:
             bits = (size, bits)  # one of several cells: equal only to a write of the same shape
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
             written = self.writes.get(cell)
             if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
                 if written[4] != bits and (written[4] == written[4] or bits == bits):  # two NaNs are equal writes
-                    self._race("writes", fiber, site, "wrote", written, offset)
+                    self._race("writes", fiber, site, "wrote", written, cell, offset)
             for table, verb in ((self.reads, "read"), (self.atomics, "atomically accessed")):
                 others = table.get(cell)
                 if others:
                     for other in others.values():
                         if other[0] is not fiber and not knows(fiber, *other[:3]):
-                            self._race("writes", fiber, site, verb, other, offset)
+                            self._race("writes", fiber, site, verb, other, cell, offset)
                     del table[cell]
             self.writes[cell] = (fiber, fiber.tick, fiber.block.epoch, site, bits)
             self.published.pop(cell, None)
@@ -123,11 +123,11 @@ class Buffer:
     def _check_ordered(self, cell, fiber, site, writes, offset):
         written = self.writes.get(cell)
         if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
-            self._race("atomically accesses", fiber, site, "wrote", written, offset)
+            self._race("atomically accesses", fiber, site, "wrote", written, cell, offset)
         if writes:
             for other in self.reads.get(cell, {}).values():
                 if other[0] is not fiber and not knows(fiber, *other[:3]):
-                    self._race("atomically writes", fiber, site, "read", other, offset)
+                    self._race("atomically writes", fiber, site, "read", other, cell, offset)
         others = self.atomics.setdefault(cell, {})
         before = others.get(fiber)
         others[fiber] = (fiber, fiber.tick, fiber.block.epoch, site, writes or bool(before and before[4]))
@@ -152,9 +152,10 @@ class Buffer:
     def _cells(self, offset, size):
         return range(offset // self.unit, (offset + size - 1) // self.unit + 1)
 
-    def _race(self, verb, fiber, site, did, other, offset):
+    def _race(self, verb, fiber, site, did, other, cell, offset):
+        byte = max(offset, cell * self.unit)
         raise RaceFault(
-            f"race on byte {offset} of {self.label}: {fiber} {verb} it at {describe(site)}, and {other[0]} {did} it at "
+            f"race on byte {byte} of {self.label}: {fiber} {verb} it at {describe(site)}, and {other[0]} {did} it at "
             f"{describe(other[3])}, with nothing between that orders the two"
         )
 
