@@ -1,12 +1,13 @@
 """Generated pages: contracts as Markdown, the gallery, figures of the records; and what shell commands name."""
 
+import inspect
 import json
 import re
 import tomllib
 
 import pytest
 
-from docs.generate import contracts, figures, gallery
+from docs.generate import contracts, figures, gallery, reference
 from tests.examples import EXAMPLES
 from warpkit.__main__ import main
 
@@ -38,6 +39,24 @@ def test_a_contract_is_a_list_of_definitions():
         "Example\n:   1 -> 32.",
         "Called by, args\n:   as `other`.\n",
     ]
+
+
+def hidden(text, names):
+    """Return what begins behind one space, and so is no field or parameter of its own."""
+    return re.findall(rf"\. (?:{'|'.join(map(re.escape, names))}): ", text)
+
+
+def test_no_field_or_parameter_of_a_contract_is_hidden_in_a_sentence():
+    found = []
+    for name, item in reference.public().items():
+        parameters = [] if isinstance(item, type) else list(inspect.signature(item).parameters)
+        found += [(name, text) for text in hidden(inspect.getdoc(item), [*contracts.FIELDS, *parameters])]
+    for page in reference.pages():
+        names = [*contracts.FIELDS, *reference.parameters_of(page)]
+        found += [(page.path, text) for text in hidden(page.text, names)]
+
+    assert hidden("It is one. out: the array.", ["x", "out"]) == [". out: "]
+    assert found == []
 
 
 def test_names_lead_to_their_contracts_outside_of_code():

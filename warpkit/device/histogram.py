@@ -5,10 +5,10 @@ of any shape; up to four axes that do not line up are read in place. Counts are 
 
 Args (keyword-only): out: a device array of as many elements as there are bins, of dtype int32, uint32, int64, uint64 or
 float64, strided or not, that shares no memory with what is read; it is overwritten and returned, nothing waits and
-nothing is allocated, so that the call may be captured into a graph; counts beyond an integer's range wrap. num_items:
-how many items of `x` count, in C order: an int, or a device array of one integer, which is read on the device. stream:
-any stream object or handle; None: the current one of the arrays' framework, else the legacy default stream. policy: a
-`HistogramPolicy` instead of the measured one. weights: refused; items count one each.
+nothing is allocated, so that the call may be captured into a graph; counts beyond an integer's range wrap.
+num_items: how many items of `x` count, in C order: an int, or a device array of one integer, which is read on the
+device.  stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy default
+stream.  policy: a `HistogramPolicy` instead of the measured one.  weights: refused; items count one each.
 Returns: the counts, without `out` in a new device array of int64.
 Errors: Refused (a TypeError) or ValueError in one sentence, before anything is launched.
 """

@@ -128,7 +128,10 @@ def max(x: Any, *, out: Any = None, dtype: Any = None, init: Any = None, num_ite
 @prepares(lambda: ANY)
 def any(x: Any, *, out: Any = None, num_items: Any = None, stream: Any = None, policy: Policy = None,
         axis: Any = None) -> Any:  # fmt: skip
-    """Return whether any item of `x` is true: not 0, so NaN is. Returns: a bool; False for no items."""
+    """Return whether any item of `x` is true: not 0, so NaN is.
+
+    Returns: a bool; False for no items.
+    """
     if axis is not None:
         refuse_axis("any")
     return run(ANY, x, out, None, None, num_items, stream, policy)
@@ -137,7 +140,10 @@ def any(x: Any, *, out: Any = None, num_items: Any = None, stream: Any = None, p
 @prepares(lambda: ALL)
 def all(x: Any, *, out: Any = None, num_items: Any = None, stream: Any = None, policy: Policy = None,
         axis: Any = None) -> Any:  # fmt: skip
-    """Return whether all items of `x` are true: not 0, so NaN is. Returns: a bool; True for no items."""
+    """Return whether all items of `x` are true: not 0, so NaN is.
+
+    Returns: a bool; True for no items.
+    """
     if axis is not None:
         refuse_axis("all")
     return run(ALL, x, out, None, None, num_items, stream, policy)

@@ -14,7 +14,7 @@ stream: any stream object or handle; None: the current one of the arrays' framew
 policy: a `SelectPolicy` instead of the measured one.
 Returns: without `out` a new device array, exactly as long as what is kept: the host waits for the count.
 `prepare` without `out` makes an output as long as `x` and a count, and its calls return (output, count).
-Order: that of the items. Deterministic: the same bits every time.
+Order: that of the items.  Deterministic: the same bits every time.
 Cost: every item is read once; without `out` what is kept may be copied once more, so that little memory is held.
 Errors: Refused (a TypeError) or ValueError in one sentence; MemoryError when there is no room for scratch, with `out`
 as it was.
@@ -123,7 +123,7 @@ def select(
 
     Args: pred: item -> a number or bool: a Python function, a lambda, a device function. It may capture numbers and
     device arrays. float16 items reach it as float32, structured ones as tuples of their fields; they are kept as they
-    are. out: of the dtype of `x`.
+    are.  out: of the dtype of `x`.
     Example: select(x, lambda v: v > 2) of 3, 1, 4, 1, 5 -> 3, 4, 5.
     """
     if out is None and count_out is None:

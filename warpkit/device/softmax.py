@@ -58,11 +58,11 @@ def read_softmax(
 def softmax(x: Any, *, out: Any = None, axis: int = -1, stream: Any = None, policy: SoftmaxPolicy | None = None) -> Any:
     """Return exp(x) over its sum along the last axis, computed so that nothing overflows.
 
+    Computed in float32 for float16 and float32, else in float64.
     Args: x: a device array of real numbers, of one or more axes, of any strides.  out: a device array of the shape of
     `x` and a float dtype, `x` itself or memory of its own; it is returned, nothing waits and nothing is allocated.
     axis: the last one.  stream: any stream object or handle; None: the current one of the arrays' framework, else the
     legacy default stream.  policy: a `SoftmaxPolicy` instead of the measured one.
-    Computed in float32 for float16 and float32, else in float64.
     Returns: `out`, or a new device array in C order, of the dtype of `x`, of float64 for integers. −inf gives 0; a row
     of nothing but −inf, one with +inf and one with NaN are NaN throughout, as for torch and SciPy.
     Cost: rows of up to 32,768 items (16,384 in float64) are read once, 16 bytes at a time where they begin at multiples
