@@ -121,7 +121,12 @@ def _array_kind(element: Any, dtype: np.dtype, ndim: int) -> Kind:
 
 def is_vector(value: Any) -> bool:
     """Return True for a simulated CUDA vector."""
-    return hasattr(type(value), "as_list")  # of the type: a record would look for a field of that name
+    return _is_vector(type(value))  # of the type: a record would look for a field of that name
+
+
+@functools.cache
+def _is_vector(kind: type) -> bool:
+    return hasattr(kind, "as_list")
 
 
 def leaves_of(value: Any) -> list:

@@ -9,6 +9,7 @@ whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
 
 import math
 import operator
+from operator import index
 
 import numpy as np
 
@@ -19,7 +20,6 @@ _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np
 _LOW, _HIGH, _SPAN = -(2**63), 2**63 - 1, 2**64
 MOST_NUMBERS = 1 << 13  # remembered of one type
 COMMUTATIVE = frozenset({"add", "mul", "and_", "or_", "xor"})
-WHOLE, DOUBLES, NUMPYS = "whole", "doubles", "NumPy's"  # how an operation is computed
 _converters: dict = {}
 
 
@@ -54,7 +54,7 @@ def _to_integer(kind, make, numbers):
             return value
         if given not in INDEXES:
             return numbers[wrapped(value, kind)]
-        whole = int(value)
+        whole = index(value)
         return numbers[whole if low <= whole <= high else (whole - low) % span + low]
 
     return convert
@@ -152,6 +152,7 @@ def _binary(name, kind, swapped):
     as_doubles = name in ("add", "sub", "mul", "truediv") and issubclass(kind, (np.integer, np.floating))
 
     def decide(other):
+        """Return (what makes the other side a Python int, or None; the results by value, or None; two for the use)."""
         theirs = dtype_of(other)
         if theirs is None or theirs.type not in SCALARS:
             return None
@@ -161,10 +162,10 @@ def _binary(name, kind, swapped):
         make = SCALARS[result.type]
         if result.kind in "iu" and theirs.kind in "biu":
             low, high, _ = RANGES[result.type]
-            return (WHOLE, NUMBERS[make], low, high)
+            return (int if theirs.kind == "b" else index, NUMBERS[make], low, high)
         if as_doubles and result.kind == "f":
-            return (DOUBLES, NUMBERS[make], result.type, make)
-        return (NUMPYS, None, result.type, make)
+            return (None, NUMBERS[make], result.type, make)
+        return (None, None, result.type, make)
 
     def method(self, other):
         plan = known.get(type(other), known)
@@ -174,11 +175,13 @@ def _binary(name, kind, swapped):
             plan = decide(other)  # beyond int64 Numba has uint64
         if plan is None:
             return NotImplemented
-        way, numbers, base, make = plan
-        if way is WHOLE:
-            value, low, high = integers(int(self), int(other)), base, make
+        whole, numbers, base, make = plan
+        if whole is not None:
+            value, low, high = integers(index(self), whole(other)), base, make
             return numbers[value if low <= value <= high else (value - low) % _SPAN + low]
-        if way is DOUBLES:  # rounded twice, to a double and to the result, is rounded right for these four operations
+        if (
+            numbers is not None
+        ):  # rounded twice, to a double and to the result, is rounded right for these four operations
             a, b = (float(other), float(self)) if swapped else (float(self), float(other))
             if b or name != "truediv":
                 return numbers[raw(a, b)]
@@ -193,7 +196,9 @@ def _comparison(name, kind):
     if issubclass(kind, np.integer):
 
         def method(self, other):
-            if type(other) in INDEXES or isinstance(other, (int, np.integer, np.bool_)):
+            if type(other) in INDEXES:
+                return raw(index(self), index(other))
+            if isinstance(other, (int, np.integer, np.bool_)):
                 return raw(int(self), int(other))
             if isinstance(other, (float, np.floating)):
                 return raw(float(self), float(other))
