@@ -62,6 +62,13 @@ def markdown(docstring: str, parameters: Iterable[str], link: Callable[[str], st
     return "\n".join(lines)
 
 
+def of_fields(docstring: str, names: Iterable[str]) -> str:
+    """Return a dataclass's docstring with "Args:" where the first of its fields is explained, behind a sentence."""
+    text, known = inspect.cleandoc(docstring), "|".join(map(re.escape, names))
+    first = re.search(rf"\.\s+(?=(?:{known})(?:, (?:{known}))*: )", text) if known else None
+    return f"{text[: first.start()]}.\n\nArgs: {text[first.end() :]}" if first else text
+
+
 def with_links(text: str, link: Callable[[str], str | None]) -> str:
     """Return a page's Markdown, outside its code blocks, with each `name` and `name(…)` leading to its contract.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import griffe
 
-from docs.generate.contracts import markdown
+from docs.generate.contracts import markdown, of_fields
 from docs.generate.reference import FLOORS, link_on
 
 
@@ -19,6 +19,9 @@ class Contracts(griffe.Extension):
         """Rewrite a class's docstring."""
         init = cls.members.get("__init__")
         names = [parameter.name for parameter in init.parameters] if isinstance(init, griffe.Function) else []
+        if any(str(decorator.value).startswith("dataclass") for decorator in cls.decorators):
+            names += [name for name, member in cls.members.items() if isinstance(member, griffe.Attribute)]
+            cls.docstring.value = of_fields(cls.docstring.value, names)
         self.rewrite(cls, names)
 
     def rewrite(self, item: griffe.Object, parameters: list[str]) -> None:

@@ -41,6 +41,15 @@ def test_a_contract_is_a_list_of_definitions():
     ]
 
 
+def test_the_fields_of_a_dataclass_are_its_parameters():
+    text = "How it is tuned. threads, blocks: of a grid.  items: of a thread."
+
+    assert contracts.of_fields(text, ["threads", "blocks", "items"]) == (
+        "How it is tuned.\n\nArgs: threads, blocks: of a grid.  items: of a thread."
+    )
+    assert contracts.of_fields("It has none.", []) == "It has none."
+
+
 def hidden(text, names):
     """Return what begins behind one space, and so is no field or parameter of its own."""
     return re.findall(rf"\. (?:{'|'.join(map(re.escape, names))}): ", text)
