@@ -121,12 +121,14 @@ def _array_kind(element: Any, dtype: np.dtype, ndim: int) -> Kind:
 
 def is_vector(value: Any) -> bool:
     """Return True for a simulated CUDA vector."""
-    return _is_vector(type(value))  # of the type: a record would look for a field of that name
+    kind = type(value)
+    known = _vectors.get(kind)
+    if known is None:
+        known = _vectors[kind] = hasattr(kind, "as_list")  # of the type: a record would look for a field of that name
+    return known
 
 
-@functools.cache
-def _is_vector(kind: type) -> bool:
-    return hasattr(kind, "as_list")
+_vectors: dict[type, bool] = {}
 
 
 def leaves_of(value: Any) -> list:
