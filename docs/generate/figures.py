@@ -80,17 +80,25 @@ def section(suite: str, path: Path, record: dict[str, Any]) -> str:
     lines = [f"## {suite}", "", measured(suite), "", f"{machine(record['environment'])} · `{path.name}`", ""]
     if plots.curves(content["rows"]):
         lines += [f"![Bandwidth against size](plots/{suite}-bandwidth.svg)", ""]
-    lines += ["| case | warpkit | peer | unit | ratio | GB/s | % of copy |"]
-    lines += ["| --- | ---: | ---: | --- | --- | ---: | ---: |"]
-    for row in content["rows"]:
-        ours, peer, share = number(row["ours"]), number(row.get("peer")), row.get("copy_percent")
-        percent = f"{share:.0f}" if share is not None else ""
-        case = row["case"].replace("|", "\\|")
-        cells = (case, ours, peer, row["unit"], bar(row.get("ratio")), speed(row), percent)
-        lines.append(f"| {' | '.join(cells)} |")
+    lines += table(content["rows"])
     lines += ["", *(f"- {note}" for note in content["notes"] if not note.startswith("took ")), ""]
     lines += [f"- not measured: {error}" for error in content["errors"]]
     return "\n".join(lines) + "\n"
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the rows as a table, without the columns of bandwidth where no bytes count."""
+    bytes_count = any(speed(row) or row.get("copy_percent") for row in rows)
+    wide = " GB/s | % of copy |" if bytes_count else ""
+    lines = [f"| case | warpkit | peer | unit | ratio |{wide}"]
+    lines.append(f"| --- | ---: | ---: | --- | --- |{' ---: | ---: |' if bytes_count else ''}")
+    for row in rows:
+        share = row.get("copy_percent")
+        cells = [row["case"].replace("|", "\\|"), number(row["ours"]), number(row.get("peer")), row["unit"]]
+        cells += [bar(row.get("ratio"))]
+        cells += [speed(row), "" if share is None else f"{share:.0f}"] if bytes_count else []
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def measured(suite: str) -> str:
