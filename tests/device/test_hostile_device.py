@@ -157,3 +157,39 @@ def test_a_refusal_leaves_out_as_it_was():
     ):
         refused(call)
     assert (out.copy_to_host() == 77).all()
+
+
+FIELDS = {
+    "bytes": np.dtype([("a", np.int32), ("s", "S3")]),
+    "several": np.dtype([("a", np.int32, 2), ("b", np.float32)]),
+    "bytes, inside": np.dtype([("p", [("a", np.int32), ("s", "S3")]), ("q", np.int64)]),
+}
+OF_RECORDS = {
+    "select": lambda x: device.select(x, lambda v: v[0] == 0),
+    "partition": lambda x: device.partition(x, lambda v: v[0] == 0),
+    "transform": lambda x: device.transform(lambda v: 1, x),
+    "reduce": lambda x: device.reduce(x, lambda p, q: p),
+    "transform_reduce": lambda x: device.transform_reduce(x, lambda v: 1, wk.add),
+    "inclusive_scan": lambda x: device.inclusive_scan(x, lambda p, q: p),
+    "exclusive_scan": lambda x: device.exclusive_scan(x, lambda p, q: p, init=(0, 0)),
+}
+
+
+@pytest.mark.parametrize("fields", FIELDS)
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_records_of_what_no_function_takes(name, fields):
+    x = to_device(np.zeros(5, FIELDS[fields]))
+    refused(lambda: OF_RECORDS[name](x), f"{name}: a function gets records as tuples of numbers", "pass x['name']")
+    same = device.select_flagged(x, to_device(np.array([1, 0, 0, 1, 1])))  # records move whatever they hold
+    assert same.copy_to_host().size == 3
+
+
+def test_results_go_into_no_records_of_other_things():
+    x, out = to_device(np.arange(5)), cuda.to_device(np.zeros(5, FIELDS["bytes"]))
+    refused(lambda: device.transform(lambda v: (v, v), x, out=out), "transform: ", "does not go into out")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_range_beyond_the_items_type_warns_of_nothing():
+    x = to_device(np.zeros(5, np.float32))
+    refused(lambda: device.histogram(x, 3, (0, 1e300)), "histogram: 3 bins are too many for the range")

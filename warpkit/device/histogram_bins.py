@@ -152,7 +152,8 @@ def even_bins(name: str, item: np.dtype[Any], bins: int, given: tuple[Any, Any])
     edge = np.float64 if whole or item == np.float64 else np.float32
     real = np.float32 if item.itemsize <= 2 or edge is np.float32 else np.float64
     step = (high - low) / bins
-    first, last = float(edge(low)), float(edge(high))
+    with np.errstate(over="ignore"):
+        first, last = float(edge(low)), float(edge(high))
     most = max(abs(first), abs(last))
     if not math.isfinite(step) or not step > 0 or float(edge(most + step)) == float(edge(most)):
         raise ValueError(f"{name}: {bins} bins are too many for the range ({low}, {high}): no {edge.__name__} between.")

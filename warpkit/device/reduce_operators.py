@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused, shown
-from ..host.dtypes import as_dtype, kind_of, single, type_of, widened
+from ..host.dtypes import as_dtype, check_fields, kind_of, single, type_of, widened
 from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine, ops
 from ..simt.rules import check_operand
@@ -115,6 +115,7 @@ def _of_function(transform: Any, known: Any, op: Any) -> Callable[[str, np.dtype
         return transform(cast_like(parts.SINGLE, item))
 
     def build(name: str, item: np.dtype[Any], dtype: Any) -> Built:
+        check_fields(name, item)
         made = machine.returned_dtype(transform, [single(item)])
         formed = widened(made) if known in (ops.add, ops.mul) else made
         total = formed if dtype is None else as_dtype(name, dtype)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused
-from ..host.dtypes import as_dtype, kind_of, packed, single, widened
+from ..host.dtypes import as_dtype, check_fields, holds_numbers, kind_of, packed, single, widened
 from ..simt import ops
 from ..simt.rules import check_operand
 
@@ -28,6 +28,8 @@ def total_of(name: str, item: np.dtype[Any], op: Any, dtype: Any) -> np.dtype[An
 
     Errors: Refused for an operator that is not defined on it, for a `dtype` that the items do not go into.
     """
+    if op is None:
+        check_fields(name, item)
     if dtype is not None:
         total = as_dtype(name, dtype)
         check_goes_into(name, "dtype", item, total)
@@ -46,7 +48,7 @@ def goes_into(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
         pairs = zip(source.names or (), target.names or ())
         same = len(source.names or ()) == len(target.names or ())
         return same and all(goes_into(source[a], target[b]) for a, b in pairs)
-    return np.can_cast(source, target, "same_kind")
+    return holds_numbers(target) and np.can_cast(source, target, "same_kind")
 
 
 def check_goes_into(name: str, what: str, source: np.dtype[Any], target: np.dtype[Any]) -> None:

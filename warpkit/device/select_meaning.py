@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Refused, shown
-from ..host.dtypes import single, type_of
+from ..host.dtypes import check_fields, single, type_of
 from ..host.parallel_calls import check_arguments, check_function
 from ..simt import machine
 from . import select_parts as parts
@@ -106,6 +106,7 @@ def meaning_of(name: str, pred: Any) -> Meaning:
 
 def _where(pred: Callable[..., Any]) -> Callable[[str, np.dtype[Any], bool], Fields]:
     def fields(name: str, item: np.dtype[Any], few: bool) -> Fields:
+        check_fields(name, item)
         asked = single(item)
         said = machine.returned_dtype(pred, [asked])
         if said.names:

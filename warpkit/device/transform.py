@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Refused
 from ..host.arrays import Argument, as_argument, as_output
 from ..host.arrays_layout import remember
-from ..host.dtypes import as_dtype, single
+from ..host.dtypes import as_dtype, check_fields, single
 from ..host.identity import identity
 from ..host.parallel_calls import Calls, check_arguments, check_function
 from ..simt import machine
@@ -43,6 +43,8 @@ def read_transform(
         shape = _shape_of(arguments)
         check_function(NAME, "the function", function)
         check_arguments(NAME, "the function", function, len(arguments))
+        for argument in arguments:
+            check_fields(NAME, argument.dtype)
         made = _dtype_returned(function, known.key, [argument.dtype for argument in arguments])
         several = bool(made.names) and _wants_several(out, dtype)
         dtypes = _outputs(made, several, targets, dtype, shape)
@@ -169,8 +171,9 @@ def transform(
     (NumPy's "same_kind"; integers wrap). It is returned, nothing waits and nothing is allocated.
     dtype: of a new array; a tuple of them for a tuple of results, a structured one to get records.
     num_items: how many items, in C order, are computed: an int, or a device array of one integer, which is read on the
-    device; what is behind them stays as it is.  stream: any stream object or handle; None: the current one of the
-    arrays' framework, else the legacy default stream.  policy: a `TransformPolicy` instead of the measured one.
+    device; what is behind them stays as it is, in a new array unwritten.  stream: any stream object or handle; None:
+    the current one of the arrays' framework, else the legacy default stream.  policy: a `TransformPolicy` instead of
+    the measured one.
     Returns: `out`, or a new device array in C order, of the dtype that Numba infers for what `fn` returns: not that of
     NumPy, so float32 and Python's 2.0 make float64; for a tuple of results a tuple of arrays.
     Cost: one launch; every item is read once and written once, 16 bytes at a time where arrays are contiguous.

@@ -47,6 +47,14 @@ def as_dtype(name: str, dtype: Any) -> np.dtype[Any]:
     return packed(found)
 
 
+def check_fields(name: str, item: np.dtype[Any]) -> None:
+    """Refuse records of which a user's function would get a field that is no number."""
+    if item.names and not holds_numbers(item):
+        raise Refused(
+            f"{name}: a function gets records as tuples of numbers, and {item} has other fields; pass x['name']."
+        )
+
+
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is a number that a GPU has, or a record of such numbers."""
     if dtype.names:
