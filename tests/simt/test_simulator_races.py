@@ -139,3 +139,20 @@ def test_no_race_between_barriers_equal_writes_atomics_and_lanes_after_syncwarp(
     out = np.zeros(64, np.int64)
     kernel[1, 64](out)
     assert (out == ((63 - np.arange(64)) ^ 1) + 65).all()
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_slice_is_every_item_of_it(step):
+    """A run of items is looked at as one, and the fault names the byte that two threads touch."""
+
+    def kernel(out):
+        shared = cuda.shared.array(16, np.int32)
+        if cuda.threadIdx.x == 0:
+            out[0] = shared[6]
+        elif cuda.threadIdx.x == 1:
+            out[1] = shared[12]
+        elif cuda.threadIdx.x == 2:
+            shared[2:12:step] = 7
+
+    message = fault(RaceFault, kernel, np.zeros(2))
+    assert "race on byte 24 of a shared array" in message
