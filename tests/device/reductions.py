@@ -28,7 +28,7 @@ class View:
         base = view
         while isinstance(base.base, np.ndarray):
             base = base.base
-        self.memory = cuda.to_device(np.ascontiguousarray(base).reshape(-1).view(np.uint8)) if base.size else None
+        self.memory = cuda.to_device(base.ravel(order="K").view(np.uint8)) if base.size else None
         start = as_argument(self.memory, "memory").pointer if base.size else 0
         shown = view.__array_interface__
         offset = shown["data"][0] - base.__array_interface__["data"][0]

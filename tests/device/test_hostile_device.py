@@ -193,3 +193,47 @@ def test_results_go_into_no_records_of_other_things():
 def test_a_range_beyond_the_items_type_warns_of_nothing():
     x = to_device(np.zeros(5, np.float32))
     refused(lambda: device.histogram(x, 3, (0, 1e300)), "histogram: 3 bins are too many for the range")
+
+
+IN_C_ORDER = {
+    "cumsum": (device.cumsum, lambda x: np.cumsum(x)),
+    "nonzero": (device.nonzero, lambda x: np.flatnonzero(np.ravel(x))),
+    "select": (lambda x: device.select(x, lambda v: v > 5), lambda x: np.ravel(x)[np.ravel(x) > 5]),
+    "transform": (lambda x: device.transform(lambda v: v, x), np.ascontiguousarray),
+    "digitize": (lambda x: device.digitize(x, [3, 9]), lambda x: np.digitize(x, [3, 9])),
+}
+
+
+@pytest.mark.parametrize("name", IN_C_ORDER)
+def test_arrays_in_fortran_order_are_read_in_c_order(name):
+    function, wanted = IN_C_ORDER[name]
+    x = np.asfortranarray(np.random.default_rng(4).permutation(np.arange(24)).reshape(2, 3, 4))
+    for there in (to_device(x), cuda.to_device(x)):
+        got = function(there).copy_to_host()
+        np.testing.assert_array_equal(got, wanted(x))
+        assert got.shape == wanted(x).shape
+
+
+OTHERS = {"None": lambda a, b: None, "a tuple": lambda a, b: (a, b), "a complex number": lambda a, b: 1j}
+
+
+@pytest.mark.parametrize("returned", OTHERS)
+@pytest.mark.parametrize("name", ["reduce", "inclusive_scan"])
+def test_an_operator_that_returns_something_else(name, returned):
+    x = to_device(np.arange(N, dtype=np.int32))
+    with pytest.raises(wk.Refused, match=r"the operator returns .* for int32; return int32\.") as caught:
+        getattr(device, name)(x, OTHERS[returned])
+    assert "?" not in str(caught.value)
+
+
+@pytest.mark.ptx
+@pytest.mark.parametrize("returned", OTHERS)
+def test_the_compiler_says_so_with_the_callers_line(returned):
+    from warpkit.device.reduce_operators import reduce_family
+
+    from .compiled import image_and_ptx
+    from .test_reduce_ptx import kernel
+
+    with pytest.raises(wk.Refused, match=r"the operator returns .* for int32; return int32\.") as caught:
+        image_and_ptx(*kernel(reduce_family(OTHERS[returned]), np.int32))
+    assert "compiled.py:" in str(caught.value)  # the caller, and no file of the compiler
