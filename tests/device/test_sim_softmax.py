@@ -7,8 +7,15 @@ from numba import cuda
 from tests.block.schedules import explore, found_by
 from warpkit import device
 from warpkit.device import softmax_long
+from warpkit.host import scratch
 
 from .test_softmax import PARTS, expected, normal
+
+
+@pytest.fixture(autouse=True)
+def scratch_of_its_own(monkeypatch):
+    """What a wrong kernel leaves in the scratch is nobody else's."""
+    monkeypatch.setattr(scratch, "_pool", {})
 
 
 def rows_in_parts(seed):

@@ -68,7 +68,7 @@ def test_sums_of_ranges_with_negative_steps(given):
 def test_sizes_around_warps_blocks_and_tiles(items):
     x = np.random.default_rng(items).integers(-1000, 1000, items)
     out = device(np.array([91]))
-    wk.parallel_reduce_sum(items, lambda i, x: x[i], device(x), out=out)
+    assert wk.parallel_reduce_sum(items, lambda i, x: x[i], device(x), out=out) is out
     assert out.copy_to_host()[0] == x.sum()
 
 
@@ -92,7 +92,7 @@ def test_an_empty_range_gives_0_or_init(given):
     out = device(np.array([91.0]))
     wk.parallel_reduce_sum(given, body, out=out)
     assert out.copy_to_host().tolist() == [0]
-    wk.parallel_reduce(given, body, min, math.inf, out=out)
+    assert wk.parallel_reduce(given, body, min, math.inf, out=out) is out
     assert out.copy_to_host().tolist() == [math.inf]
     assert wk.parallel_reduce_sum(given, body) == 0
     assert wk.parallel_reduce(given, body, operator.mul, 7) == 7

@@ -27,7 +27,7 @@ def parallel_reduce_sum(
     out: a device array of one element, which the sum overwrites; nothing waits then, nothing is allocated in steady
     state, and the call may be captured into a graph.  dtype: what the sum is formed in; None: that of `out`, else the
     body's, small integers widened to 64 bits as by NumPy; float16 is added up in float32.
-    Returns: without `out` the sum, a NumPy scalar of `dtype` or a tuple of them, once it is there; of an empty range 0.
+    Returns: `out`; without it the sum, a NumPy scalar of `dtype` or a tuple of them, once it is there; 0 for none.
     Order: any, always the same for one range on one GPU: the same bits.
     Errors: as for `parallel_for`; Refused for a body that returns no number, or one that does not go into `dtype`.
     Example: `parallel_reduce_sum(range(3, 10, 2), lambda i: i)` -> 24
@@ -44,7 +44,7 @@ def parallel_reduce(
     Args: as of `parallel_reduce_sum`.  op: an operator of warpkit's or what stands for it (`min`, `operator.mul`,
     `numpy.maximum`, …), or any associative function of (earlier, later), called in the order of the range on items that
     exist; it need not be commutative.  init: comes before the first item, once; it decides no dtype.
-    Returns: without `out` the result, as `parallel_reduce_sum`; of an empty range `init`.
+    Returns: `out`; without it the result, as `parallel_reduce_sum`, of an empty range `init`.
     Errors: as of `parallel_reduce_sum`; Refused for an operator that is not defined on the body's type, for an `init`
     that does not go into it.
     Example: `parallel_reduce(x.size, lambda i: x[i], max, -math.inf)`
@@ -106,7 +106,7 @@ def _ready(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: 
 
 
 def _run(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
-    """Do what was asked; return the result, or None where it goes to `out`."""
+    """Do what was asked; return the result, or `out` where it goes there."""
     if out is None and meaning.dtype is None and not num_items(dimensions_of(range)):
         check_function(meaning.name, "the body", body)
         return 0 if meaning.init is ZERO else meaning.init
@@ -115,7 +115,7 @@ def _run(meaning: Meaning, range: Any, body: Any, args: tuple[Any, ...], out: An
         call.launch(_line_of(call.target))
         if call.visitors:
             keep(call.visitors, call.stream)
-        return None
+        return out
     if call.stream and machine.is_capturing(call.stream):
         raise Refused(f"{meaning.name}: a result on the host has to be waited for, which no graph can: pass out=.")
     payload, view = landing.place(call.plan.result)
