@@ -45,8 +45,9 @@ class LibraryTemplate(AbstractTemplate):
         return self._impl_keys[sig.args]
 
     def _find(self, args, kws, capability):
+        parameters = inspect.signature(self.key)  # not when it registers: few are called
         try:
-            given = self.parameters.bind(*args, **kws)
+            given = parameters.bind(*args, **kws)
         except TypeError as error:
             raise TypingError(f"{self.key.__name__}: {error}") from None
         given.apply_defaults()
@@ -58,7 +59,7 @@ class LibraryTemplate(AbstractTemplate):
                 return Found(sig, other.get_impl_key(sig), None)
             return _compiled(meaning, args, kws, capability)
         sig, generate = meaning
-        sig = sig.replace(pysig=self.parameters)
+        sig = sig.replace(pysig=parameters)
         cuda_target.target_context.insert_func_defn([(generate, generate, sig.args)])
         return Found(sig, generate, None)
 
@@ -102,8 +103,7 @@ def register(public, define, literal=False) -> None:
     template = type(
         f"Library_{public.__name__}", (LibraryTemplate,),
         {
-            "key": staticmethod(public), "define": staticmethod(define), "parameters": inspect.signature(public),
-            "prefer_literal": literal, "metadata": {"target": "cuda"}, "_impl_cache": {}, "_impl_keys": {},
+            "key": staticmethod(public), "define": staticmethod(define), "prefer_literal": literal, "metadata": {"target": "cuda"}, "_impl_cache": {}, "_impl_keys": {},
         },
     )  # fmt: skip
     infer_global(public, types.Function(template))
