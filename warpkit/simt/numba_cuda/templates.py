@@ -103,7 +103,8 @@ def register(public, define, literal=False) -> None:
     template = type(
         f"Library_{public.__name__}", (LibraryTemplate,),
         {
-            "key": staticmethod(public), "define": staticmethod(define), "prefer_literal": literal, "metadata": {"target": "cuda"}, "_impl_cache": {}, "_impl_keys": {},
+            "key": staticmethod(public), "define": staticmethod(define), "prefer_literal": literal,
+            "metadata": {"target": "cuda"}, "_impl_cache": {}, "_impl_keys": {},
         },
     )  # fmt: skip
     infer_global(public, types.Function(template))
