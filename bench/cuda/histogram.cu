@@ -2,15 +2,12 @@
 // allocated before; one call that waits on the stream behind another one, or for few items a graph of 100 calls.
 #include <cub/cub.cuh>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <vector>
+#include <string>
 
-#include "check.cuh"
+#include "timing.cuh"
 
 constexpr int repeats = 20;
-constexpr int calls_in_graph = 100;
 
 // Numbers from 0 to below 1 (of integers: 0 to 255) that differ; or all the same.
 template <typename Item>
@@ -23,72 +20,23 @@ __global__ void number(Item* items, size_t n, bool same, float scale) {
   }
 }
 
-float median(std::vector<float> taken) {
-  std::sort(taken.begin(), taken.end());
-  return taken[taken.size() / 2];
-}
-
-template <typename Call>
-float queued(Call call, cudaStream_t stream) {
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  std::vector<float> taken;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
-    float milliseconds;
-    call();
-    call();
-    CHECK(cudaEventRecord(begin, stream));
-    call();
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (i >= 0) taken.push_back(1000 * milliseconds);
-  }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
-  return median(taken);
-}
-
-template <typename Call>
-float in_graph(Call call, cudaStream_t stream) {
-  cudaGraph_t graph;
-  cudaGraphExec_t ready;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < calls_in_graph; ++i) call();
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&ready, graph, 0));
-  float taken = queued([&] { CHECK(cudaGraphLaunch(ready, stream)); }, stream) / calls_in_graph;
-  CHECK(cudaGraphExecDestroy(ready));
-  CHECK(cudaGraphDestroy(graph));
-  return taken;
-}
-
 template <typename Item, typename Level>
 void measure(const char* what, bool same, int exponent, int bins, float scale) {
   Item* items;
   int* counts;
-  size_t bytes = 0;
-  void* memory;
   cudaStream_t stream;
   int n = 1 << exponent;
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   CHECK(cudaMalloc(&items, sizeof(Item) << exponent));
   CHECK(cudaMalloc(&counts, sizeof(int) * bins));
   number<<<4096, 256, 0, stream>>>(items, size_t(n), same, scale);
-  auto histogram = [&](void* with) {
-    CHECK(cub::DeviceHistogram::HistogramEven(with, bytes, items, counts, bins + 1, Level(0), Level(scale), n, stream));
-  };
-  histogram(nullptr);
-  CHECK(cudaMalloc(&memory, bytes));
-  auto call = [&] { histogram(memory); };
-  call();
-  CHECK(cudaStreamSynchronize(stream));
-  std::printf("%s, %d bins, 2^%d\t%.3f\n", what, bins, exponent, exponent < 24 ? in_graph(call, stream) : queued(call, stream));
-  std::fflush(stdout);
+  std::string name = what + (", " + std::to_string(bins)) + " bins, 2^" + std::to_string(exponent);
+  measure_stored(name, exponent < 24, [&](void* memory, size_t& bytes, cudaStream_t on) {
+    Level end = Level(scale);
+    return cub::DeviceHistogram::HistogramEven(memory, bytes, items, counts, bins + 1, Level(0), end, n, on);
+  }, stream, repeats);
   CHECK(cudaFree(items));
   CHECK(cudaFree(counts));
-  CHECK(cudaFree(memory));
   CHECK(cudaStreamDestroy(stream));
 }
 

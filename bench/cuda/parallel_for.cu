@@ -1,14 +1,6 @@
 // Peer of bench/parallel_for.py: the same loops written by hand, one item a thread, native grids where they fit.
 // Small work: a graph of 100 launches. Large work: one launch that waits on the stream behind another one.
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#include "check.cuh"
-
-constexpr int repeats = 30;
-constexpr int calls_in_graph = 100;
+#include "timing.cuh"
 
 // ------------------------------------------------------------------ kernels
 
@@ -79,56 +71,11 @@ __global__ void look_up_in_memory(const float* table, float* y, int n) {
 
 // ------------------------------------------------------------------ timing
 
-float median(std::vector<float> taken) {
-  std::sort(taken.begin(), taken.end());
-  return taken[taken.size() / 2];
-}
-
 cudaStream_t stream;
 
 template <typename Call>
-float queued(Call call) {
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  std::vector<float> taken;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
-    float milliseconds;
-    call();
-    call();
-    CHECK(cudaEventRecord(begin, stream));
-    call();
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (i >= 0) taken.push_back(1000 * milliseconds);
-  }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
-  return median(taken);
-}
-
-template <typename Call>
-float in_graph(Call call) {
-  cudaGraph_t graph;
-  cudaGraphExec_t ready;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < calls_in_graph; ++i) call();
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&ready, graph, 0));
-  float taken = queued([&] { CHECK(cudaGraphLaunch(ready, stream)); }) / calls_in_graph;
-  CHECK(cudaGraphExecDestroy(ready));
-  CHECK(cudaGraphDestroy(graph));
-  return taken;
-}
-
-template <typename Call>
 void measure(const char* what, long long items, Call call) {
-  call();
-  CHECK(cudaGetLastError());
-  CHECK(cudaStreamSynchronize(stream));
-  std::printf("%s\t%.3f\n", what, items < (1 << 24) ? in_graph(call) : queued(call));
-  std::fflush(stdout);
+  measure_call(what, items < (1 << 24), [&](cudaStream_t) { call(); }, stream);
 }
 
 unsigned blocks(int items, int threads) { return (items + threads - 1) / threads; }

@@ -4,16 +4,9 @@
 #include <cub/cub.cuh>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-#include "timing.cuh"
-
-template <typename Total>
-struct Add {
-  __host__ __device__ Total operator()(Total earlier, Total later) const { return earlier + later; }
-};
+#include "sizes.cuh"
 
 struct Pair {
   float a, b;
@@ -31,54 +24,20 @@ struct Multiply {  // complex numbers
   }
 };
 
-__host__ __device__ inline int small(size_t i) { return (i * 2654435761u >> 7) & 3; }
-
-template <typename Item>
-__device__ Item made(size_t i) { return Item(small(i)); }
 template <>
 __device__ Pair made<Pair>(size_t i) { return {small(i) < 2 ? 1.0f : -1.0f, float(small(i + 1) - 1)}; }
-
-template <typename Item>
-__global__ void number(Item* items, size_t n) {
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
-    items[i] = made<Item>(i);
-  }
-}
 
 // Print the time of scanning n items for every n of `exponents` (of 2).
 template <typename Item, typename Result, typename Operator>
 void measure(const char* what, Operator op, const std::vector<int>& exponents, int most) {
-  Item* items;
-  Result* out;
-  cudaStream_t stream;
-  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  CHECK(cudaMalloc(&items, sizeof(Item) << most));
-  CHECK(cudaMalloc(&out, sizeof(Result) << most));
-  number<<<4096, 256, 0, stream>>>(items, size_t(1) << most);
-  for (int exponent : exponents) {
-    if (exponent > most) continue;
-    int64_t n = int64_t(1) << exponent;
-    size_t bytes = 0;
-    void* memory;
-    CHECK(cub::DeviceScan::InclusiveScan(nullptr, bytes, items, out, op, n, stream));
-    CHECK(cudaMalloc(&memory, bytes));
-    auto call = [&](cudaStream_t on) {
-      CHECK(cub::DeviceScan::InclusiveScan(memory, bytes, items, out, op, n, on));
-    };
-    call(stream);
-    CHECK(cudaStreamSynchronize(stream));
-    std::printf("%s 2^%d\t%.3f\n", what, exponent, exponent >= 24 ? queued(call, stream, 20) : in_graph(call, stream, 20));
-    std::fflush(stdout);
-    CHECK(cudaFree(memory));
-  }
-  CHECK(cudaFree(items));
-  CHECK(cudaFree(out));
-  CHECK(cudaStreamDestroy(stream));
+  auto scan = [=](void* memory, size_t& bytes, const Item* items, Result* out, int64_t n, cudaStream_t on) {
+    return cub::DeviceScan::InclusiveScan(memory, bytes, items, out, op, n, on);
+  };
+  measure_sizes<Item, Result>(what, exponents, most, int64_t(1) << most, 20, scan);
 }
 
 int main(int count, char** arguments) {
-  std::vector<int> exponents;
-  for (int i = 1; i < count; ++i) exponents.push_back(std::atoi(arguments[i]));
+  std::vector<int> exponents = read_exponents(count, arguments);
 #if PART == 0
   measure<float, float>("cumsum float32", Add<float>{}, exponents, 31);
   measure<int32_t, int32_t>("cumsum int32", Add<int32_t>{}, exponents, 30);

@@ -5,62 +5,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "check.cuh"
+#include "timing.cuh"
 
 constexpr int repeats = 20;
-constexpr int calls_in_graph = 100;
 constexpr int64_t period = 1 << 22;  // items after which an array repeats
 
 struct Positive {
   __host__ __device__ bool operator()(int32_t value) const { return value > 0; }
 };
-
-float median(std::vector<float> taken) {
-  std::sort(taken.begin(), taken.end());
-  return taken[taken.size() / 2];
-}
-
-template <typename Call>
-float queued(Call call, cudaStream_t stream) {
-  cudaEvent_t begin, end;
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  std::vector<float> taken;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
-    float milliseconds;
-    call(stream);
-    call(stream);
-    CHECK(cudaEventRecord(begin, stream));
-    call(stream);
-    CHECK(cudaEventRecord(end, stream));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (i >= 0) taken.push_back(1000 * milliseconds);
-  }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
-  return median(taken);
-}
-
-template <typename Call>
-float in_graph(Call call, cudaStream_t stream) {
-  cudaGraph_t graph;
-  cudaGraphExec_t ready;
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < calls_in_graph; ++i) call(stream);
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiate(&ready, graph, 0));
-  float taken = queued([&](cudaStream_t on) { CHECK(cudaGraphLaunch(ready, on)); }, stream) / calls_in_graph;
-  CHECK(cudaGraphExecDestroy(ready));
-  CHECK(cudaGraphDestroy(graph));
-  return taken;
-}
 
 // An array of n items that repeats a piece.
 template <typename Item>
@@ -97,19 +54,9 @@ Data make(int64_t n) {
   return {repeated(half, n), repeated(flags, n), repeated(runs2, n), repeated(runs100, n)};
 }
 
-// Print the time of a call with temporary storage: call(memory, bytes, stream).
 template <typename Call>
-void measure(const std::string& name, int exponent, bool small, Call call, cudaStream_t stream) {
-  size_t bytes = 0;
-  void* memory;
-  CHECK(call(nullptr, bytes, stream));
-  CHECK(cudaMalloc(&memory, bytes));
-  auto work = [&](cudaStream_t on) { CHECK(call(memory, bytes, on)); };
-  work(stream);
-  CHECK(cudaStreamSynchronize(stream));
-  std::printf("%s, 2^%d\t%.3f\n", name.c_str(), exponent, small ? in_graph(work, stream) : queued(work, stream));
-  std::fflush(stdout);
-  CHECK(cudaFree(memory));
+void measure(const std::string& what, int exponent, bool small, Call call, cudaStream_t stream) {
+  measure_stored(what + ", 2^" + std::to_string(exponent), small, call, stream, repeats);
 }
 
 int main(int count, char** arguments) {

@@ -1,7 +1,9 @@
 // Clocks of the peers: device time of one large call that waits on the stream behind another one, and of one small call
-// in a graph of 100. Medians, in microseconds.
+// in a graph of 100. Medians, in microseconds; one printed line a case.
 #pragma once
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "check.cuh"
@@ -47,4 +49,26 @@ float in_graph(Call call, cudaStream_t stream, int repeats = 30) {
   CHECK(cudaGraphExecDestroy(ready));
   CHECK(cudaGraphDestroy(graph));
   return taken;
+}
+
+// Print the time of call(stream) as `name<tab>microseconds`; where the work is small, that of one call in a graph.
+template <typename Call>
+void measure_call(const std::string& name, bool small, Call call, cudaStream_t stream, int repeats = 30) {
+  call(stream);
+  CHECK(cudaGetLastError());
+  CHECK(cudaStreamSynchronize(stream));
+  float taken = small ? in_graph(call, stream, repeats) : queued(call, stream, repeats);
+  std::printf("%s\t%.3f\n", name.c_str(), taken);
+  std::fflush(stdout);
+}
+
+// The same of a function of CUB, call(memory, bytes, stream), its temporary storage allocated before.
+template <typename Call>
+void measure_stored(const std::string& name, bool small, Call call, cudaStream_t stream, int repeats = 30) {
+  size_t bytes = 0;
+  void* memory;
+  CHECK(call(nullptr, bytes, stream));
+  CHECK(cudaMalloc(&memory, bytes));
+  measure_call(name, small, [&](cudaStream_t on) { CHECK(call(memory, bytes, on)); }, stream, repeats);
+  CHECK(cudaFree(memory));
 }

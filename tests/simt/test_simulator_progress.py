@@ -95,3 +95,40 @@ def test_counting_by_reading_one_word_is_no_spinning():
     out = np.zeros(1)
     kernel[1, 1](np.ones(1, np.int32), out)
     assert out[0] == 15000
+
+
+def test_barriers_without_end():
+    def block():
+        while True:
+            cuda.syncthreads()
+
+    message = fault(NoProgress, block, threads=64, blocks=2)
+    assert "every running thread comes back to where it was without end and nobody writes" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (warp 0, lane 0) and 127 more" in message
+    assert "`cuda.syncthreads()`" in message
+
+    def voting(flag):
+        while cuda.syncthreads_or(flag[0]) == 0:
+            pass
+
+    fault(NoProgress, voting, np.zeros(1, np.int32), threads=64)
+
+    def grid():
+        while True:
+            cuda.cg.this_grid().sync()
+
+    assert "this_grid().sync()" in fault(NoProgress, grid, blocks=2)
+
+
+def test_barriers_that_count_are_no_standstill():
+    @cuda.jit
+    def kernel(out):
+        turns = 0
+        while turns < 1000:
+            cuda.syncthreads()
+            turns += cuda.syncthreads_count(True) - 1
+        out[cuda.threadIdx.x] = turns
+
+    out = np.zeros(2, np.int64)
+    kernel[1, 2](out)
+    assert (out == 1000).all()

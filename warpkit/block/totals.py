@@ -9,7 +9,7 @@ by one instruction of every warp where there is one for the operator, else in th
 Whole warps and others are told apart once, at the top of each collective: its two ways share no branches.
 """
 
-from ..simt.lanes import block_size, has_redux, redux, shuffle_down, shuffle_up, shuffle_xor, thread_index
+from ..simt.lanes import block_size, has_redux, redux, shuffle_down, shuffle_up, shuffle_xor, sync_warp, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import put, result_scratch, take, words_of
 from ..simt.sync import barrier
@@ -149,6 +149,7 @@ def fold_at_once(words, like, op, warps):
     """Combine all totals in a block of whole warps by one instruction: every lane reads one of them."""
     total = take_total(words, lane_number(), like)
     barrier()
+    sync_warp(FULL_MASK)  # no instruction; without it the assembler has every block pass here under a predicate
     mine = total if lane_number() < warps else identity_or_own(op, like)  # named: Python 3.12 else writes two calls
     return redux(op, FULL_MASK, mine)
 

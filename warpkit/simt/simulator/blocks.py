@@ -70,6 +70,7 @@ class Block:
     def arrive(self, fiber, kind, value):
         """Wait at the block barrier; return its result."""
         fiber.value, fiber.waiting = value, kind
+        self.launch.progress.meets(fiber)
         self.at_barrier.append(fiber)
         return fiber.wait()
 
@@ -89,7 +90,7 @@ class Block:
         kind, values = waiting[0].waiting, [bool(fiber.value) for fiber in waiting]
         outcome = None if kind == "sync" else COMBINE[kind](values)
         order_block(self, waiting)
-        self.launch.version += 1
+        self.launch.progress.met()
         for fiber in waiting:
             fiber.result = outcome
         self.at_barrier = []

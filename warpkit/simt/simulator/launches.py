@@ -99,7 +99,7 @@ class Launch:
         total = self.started * self.shape[0] * self.shape[1] * self.shape[2]
         if len(waiting) == total:
             order_grid(self.resident, threads)
-            self.version += 1
+            self.progress.met()
             for block in self.resident:
                 for team in block.warps:
                     team.ready = list(team.threads)

@@ -57,8 +57,13 @@ def barrier(kind="sync", value=None):
 
 def grid_barrier():
     """Wait for every thread of the grid; all its blocks become resident."""
-    fiber = thread()
-    fiber.path, fiber.waiting = call_path(sys._getframe(1)), "grid"
+    grid_barrier_at(thread(), sys._getframe(1))
+
+
+def grid_barrier_at(fiber, frame):
+    """`grid_barrier` for a known thread and calling frame."""
+    fiber.path, fiber.waiting = call_path(frame), "grid"
+    fiber.launch.progress.meets(fiber)
     fiber.wait()
 
 

@@ -1,7 +1,7 @@
 """No endless launches: a proof that nothing can change, and a wall clock for the rest.
 
-A spinning thread reads the same memory again and again. Once nothing has been written for a while, each thread's
-state (call path and local variables) is fingerprinted whenever it reads or meets; when every thread that can run has
+A spinning thread reads the same memory, or meets the others, again and again. Once nothing has been written for a
+while, each thread's state (call path and local variables) is fingerprinted whenever it reads or meets; when every thread that can run has
 come back to a state it was in before, and no memory has changed in between, the launch can only go on like that.
 """
 
@@ -22,7 +22,7 @@ from .paths import describe, is_library, site_of
 from .scalars import INDEXES
 
 FUEL = 64
-PATIENCE = 8000  # quiet points (a round is 1, a spin check 30) before states are compared; honest work has some 6000
+PATIENCE = 8000  # quiet points (a round is 1, a spin check or an opened barrier 30) before states are compared; honest work has some 6000
 REPEATS = 4
 MOST_READS = 20_000_000
 MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
@@ -65,6 +65,16 @@ class Progress:
         if self.suspicious:
             self.mark(fiber, sys._getframe(2))
 
+    def meets(self, fiber):
+        """Note that a thread comes to a barrier of its block or of the grid."""
+        if self.suspicious:
+            self.mark(fiber, sys._getframe(2))
+
+    def met(self):
+        """Note that a barrier has opened: threads go on, but nothing that they could read has changed."""
+        self.quiet += 30
+        self.reads = 0
+
     def mark(self, fiber, frame):
         """Remember the thread's state; count how often it has come back to one since memory last changed."""
         version = self.launch.version
@@ -101,7 +111,8 @@ class Progress:
                         waits.setdefault(describe(fiber.path.site), []).append(fiber)
         spin = "; ".join(f"{_some(fibers)} at {spot}" for spot, fibers in spots.items())
         rest = "".join(f"; {_some(fibers)} waits at {spot}" for spot, fibers in waits.items())
-        return f"no progress: every running thread reads without end and nobody writes: {spin}{rest}"
+        does = "reads" if any(fiber.waiting == "turn" for fiber in running) else "comes back to where it was"
+        return f"no progress: every running thread {does} without end and nobody writes: {spin}{rest}"
 
     def explain(self, error):
         """Give the wall clock's bare exception its sentence."""

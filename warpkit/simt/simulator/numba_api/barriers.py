@@ -2,6 +2,7 @@
 
 import sys
 
+from warpkit.simt.simulator.operations import grid_barrier_at
 from warpkit.simt.simulator.paths import call_path
 from warpkit.simt.simulator.scalars import Int32
 from warpkit.simt.simulator.threads import thread
@@ -38,9 +39,7 @@ class GridGroup:
 
     def sync(self):
         """Wait for every thread of the grid."""
-        fiber = thread()
-        fiber.path, fiber.waiting = call_path(sys._getframe(1)), "grid"
-        fiber.wait()
+        grid_barrier_at(thread(), sys._getframe(1))
         return Int32(0)
 
 
