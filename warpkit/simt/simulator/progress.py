@@ -1,8 +1,9 @@
 """No endless launches: a proof that nothing can change, and a wall clock for the rest.
 
 A spinning thread reads the same memory, or meets the others, again and again. Once nothing has been written for a
-while, each thread's state (call path and local variables) is fingerprinted whenever it reads or meets; when every thread that can run has
-come back to a state it was in before, and no memory has changed in between, the launch can only go on like that.
+while, each thread's state (call path and local variables) is fingerprinted whenever it reads or meets; when every
+thread that can run has come back to a state it was in before, and no memory has changed in between, the launch can
+only go on like that.
 """
 
 import ctypes
@@ -22,7 +23,8 @@ from .paths import describe, is_library, site_of
 from .scalars import INDEXES
 
 FUEL = 64
-PATIENCE = 8000  # quiet points (a round is 1, a spin check or an opened barrier 30) before states are compared; honest work has some 6000
+# Quiet points before states are compared: a round is 1, a spin check or an opened barrier 30. Honest work has some 6000.
+PATIENCE = 8000
 REPEATS = 4
 MOST_READS = 20_000_000
 MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
