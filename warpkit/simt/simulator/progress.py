@@ -23,7 +23,7 @@ from .paths import describe, is_library, site_of
 from .scalars import INDEXES
 
 FUEL = 64
-# Quiet points before states are compared: a round is 1, a spin check or an opened barrier 30. Honest work has some 6000.
+# Quiet points before states are compared; a round is 1, a spin check or an opened barrier 30. Honest work has some 6000
 PATIENCE = 8000
 REPEATS = 4
 MOST_READS = 20_000_000
