@@ -296,13 +296,18 @@ def test_shared_bytes_are_a_number(shared):
         wk.launch(cuda.jit(lambda x: None), 1, 1, x, shared=shared)
 
 
-def test_as_many_arguments_as_the_kernel_has():
-    x = machine.to_device(np.arange(10))
+NUMBAS = pytest.param({"debug": True, "opt": False}, marks=pytest.mark.everywhere, id="launched by numba")
 
-    @cuda.jit
+
+@pytest.mark.parametrize("options", [pytest.param({}, id="ordinary"), NUMBAS])
+@pytest.mark.parametrize("wrong", [0, 1, 3])
+def test_as_many_arguments_as_the_kernel_has(options, wrong):
+    @cuda.jit(**options)
     def two(x, y):
         x[0] = y[0]
 
-    for wrong in ((), (x,), (x, x, x)):
-        with pytest.raises(Refused, match=rf"two takes 2 arguments \(x, y\), not {len(wrong)}"):
-            wk.launch(two, 1, 1, *wrong)
+    with pytest.raises(Refused, match=rf"two takes 2 arguments \(x, y\), not {wrong}"):
+        wk.launch(two, 1, 1, *range(wrong))
+    if not options:
+        with pytest.raises(Refused, match=rf"two takes 2 arguments \(x, y\), not {wrong}"):
+            wk.prepare(two, 1, 1, *range(wrong))

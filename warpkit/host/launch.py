@@ -15,7 +15,7 @@ from .arrays import Argument, as_argument
 from .identity import Identity
 from .launch_again import launched_again, remember_launch
 from .prepared import Prepared
-from .program import Program
+from .program import Program, check_number
 from .streams import enter, keep
 
 Extent = int | tuple[int, ...]
@@ -48,6 +48,7 @@ def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = N
         return
     arguments = arguments_of(args)
     if program is None:
+        check_number(machine.decorated(kernel)[0], len(args))
         handle, _ = enter(stream, arguments)
         if 0 not in whole:
             machine.launch_by_numba(kernel, whole, size, shared, handle, args)
