@@ -13,7 +13,7 @@ from warpkit import device
 from warpkit.__main__ import main
 from warpkit.cli.explain import arrays, report, why
 from warpkit.cli.explain.calls import OPERATORS, OWN_OPERATORS, SHAPES, body_of
-from warpkit.cli.explain.command import capability_of
+from warpkit.cli.explain.command import capability_of, dtype_of
 from warpkit.cli.explain.given import MASKS, Given, required
 from warpkit.simt.numba_cuda.absent import Array
 
@@ -33,6 +33,20 @@ def explained(capsys, *arguments):
     """Return what `explain` prints, its line breaks taken out."""
     assert main(["explain", *arguments]) == 0
     return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [(f"{kind[0]}{bits}", f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+    + [(f"f{bits}", f"float{bits}") for bits in (16, 32, 64)]
+    + [("c64", "complex64"), ("c128", "complex128"), ("bool", "bool"), ("float64", "float64"), ("f4", "float32")],
+)
+def test_dtypes_have_short_names_too(text, dtype):
+    assert dtype_of(text) == np.dtype(dtype)
+
+
+def test_what_is_typed_may_be_a_short_name(capsys):
+    assert "block_sum · float16, " in explained(capsys, "block_sum", "--dtype", "f16", "--cc", "9.0")
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)

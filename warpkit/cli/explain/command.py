@@ -4,6 +4,7 @@ import argparse
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,20 @@ from ...simt.machine import SIMULATOR, describe
 from ..probe import probe
 
 DEFAULT = (9, 0)  # without a GPU
+KINDS = {"f": ("float", 16), "i": ("int", 8), "u": ("uint", 8), "c": ("complex", 64)}  # with the fewest bits of each
+# f32 for float32, and so on. Where NumPy counts bytes and has the name too (f16, i8, u8), bits are meant.
+SHORT = {
+    f"{letter}{bits}": f"{kind}{bits}"
+    for letter, (kind, fewest) in KINDS.items()
+    for bits in (8, 16, 32, 64, 128)
+    if fewest <= bits <= (128 if letter == "c" else 64)
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Say what `explain` takes."""
     parser.add_argument("name", metavar="NAME", help="warp_…, block_…, or an array function: device.sum, or sum")
-    parser.add_argument("--dtype", default="float32", metavar="D", help="NumPy's name of the items' type (float32)")
+    parser.add_argument("--dtype", default="float32", metavar="D", help="the items' type, float32 or f32, … (float32)")
     parser.add_argument("--width", type=int, default=32, metavar="W", help="lanes of a logical warp (32)")
     parser.add_argument("--threads", type=int, default=256, metavar="T", help="threads of a block (256)")
     parser.add_argument("--items", type=int, default=0, metavar="N", help="items a thread (4), or of the array (2^24)")
@@ -33,7 +42,7 @@ def command(chosen: argparse.Namespace, arguments: list[str]) -> int:
     from .report import Asked, explain
 
     try:
-        dtype, capability = np.dtype(chosen.dtype), capability_of(chosen.cc)
+        dtype, capability = dtype_of(chosen.dtype), capability_of(chosen.cc)
     except (TypeError, ValueError) as error:
         print(f"explain: {error}", file=sys.stderr)
         return 2
@@ -48,6 +57,11 @@ def command(chosen: argparse.Namespace, arguments: list[str]) -> int:
         print(f"explain: {fault}", file=sys.stderr)
         return 2
     return explain(Asked(chosen.name, dtype, chosen.width, chosen.threads, chosen.items, chosen.op, capability))
+
+
+def dtype_of(text: str) -> np.dtype[Any]:
+    """Return the dtype of a name, NumPy's or a short one; TypeError for what is none."""
+    return np.dtype(SHORT.get(text, text))
 
 
 def capability_of(text: str | None) -> tuple[int, int]:
