@@ -5,7 +5,8 @@ import pytest
 
 from tests.ptx import count
 from tests.warp.matrix import label
-from warpkit.device.transpose import ACROSS, DEFAULT, DOWN, NUMBERS, WIDE, WORDS, transpose_kernel
+from warpkit.device.transpose import DEFAULT, NUMBERS, WORDS
+from warpkit.device.transpose_kernel import ACROSS, DOWN, WIDE, transpose_kernel
 from warpkit.simt.specs import Options, array_spec
 
 from .compiled import assert_registers_only, image_and_ptx, wide_loads, wide_stores

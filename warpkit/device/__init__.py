@@ -25,7 +25,8 @@ from .softmax import softmax
 from .softmax_plan import SoftmaxPolicy
 from .transform import transform
 from .transform_plan import TransformPolicy
-from .transpose import TransposePolicy, transpose
+from .transpose import transpose
+from .transpose_policy import TransposePolicy
 
 REDUCTIONS = (
     "ReducePolicy", "all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "minmax", "prod", "reduce",
