@@ -4,6 +4,7 @@ import weakref
 
 from . import stream_order
 from .shadow import Buffer
+from .spans import Spans
 
 
 class Traced(Buffer):
@@ -38,7 +39,7 @@ class Traced(Buffer):
         for verb, noted in self.noted.items():
             if noted:
                 starts, sizes = zip(*noted)
-                spans = stream_order.Spans([self.address + start for start in starts], sizes)
+                spans = Spans([self.address + start for start in starts], sizes)
                 yield stream_order.Touch(verb, spans, self.label, self.root)
 
 
