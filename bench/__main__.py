@@ -40,16 +40,16 @@ SIMULATED = {"arrays", "claims", "block-copy", "lookback", "simulator", "import"
 """Suites that need no GPU: those of the processor, and those that also run in the simulator, at small sizes."""
 PATIENCE = 300
 """Seconds after which a suite's process is given up."""
-LONGER = {
+OWN_PATIENCE = {
     "arrays": 450,
     "histogram": 450,
     "reduce-device": 450,
     "reduce-policies": 550,
-    "parallel_for": 400,
+    "parallel_for": 150,
     "scan": 400,
     "scan-policies": 500,
 }
-"""The same for suites that build large peers, or measure much."""
+"""The same for suites that build large peers or measure much, and for one that is known to need less."""
 
 
 def _gpu_missing():
@@ -82,7 +82,7 @@ def _report(name, here, begin):
     try:
         if here:
             return running.here(name, SUITES[name], name in GPU_SUITES)
-        return running.apart(name, LONGER.get(name, PATIENCE), *begin(name))
+        return running.apart(name, OWN_PATIENCE.get(name, PATIENCE), *begin(name))
     except harness.Unavailable:
         raise
     except Exception as error:  # the other suites still run, and the record says why this one did not

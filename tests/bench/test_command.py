@@ -51,7 +51,7 @@ def test_a_suite_without_a_form_for_the_simulator_is_left_out_with_a_sentence(ca
 
 @pytest.mark.everywhere
 def test_every_suite_has_its_module():
-    assert command.SIMULATED | command.GPU_SUITES | set(command.LONGER) <= set(command.SUITES)
+    assert command.SIMULATED | command.GPU_SUITES | set(command.OWN_PATIENCE) <= set(command.SUITES)
     for module in command.SUITES.values():
         assert importlib.util.find_spec(f"bench.{module}"), module
 
