@@ -5,7 +5,8 @@ Arrays hold scalars, records, CUDA vectors and (nested) tuples; NumPy has a dtyp
 
 import numpy as np
 
-from .scalars import INDEXES, NUMBERS, RANGES, REALS, SCALARS, wrapped
+from .numbers import RANGES, wrapped
+from .scalars import INDEXES, NUMBERS, REALS, SCALARS
 
 POISON = 0xCD
 

@@ -7,18 +7,17 @@ value once stored in 32. NumPy's functions (`np.sqrt(x)`) and `math`'s give plai
 whose `+`, `&` and `~` mean what Numba's mean (NumPy's do not).
 """
 
-import math
 import operator
 from operator import index
 
 import numpy as np
 
+from .numbers import RANGES, Floats, Numbers, wrapped
 from .promotion import ARITHMETIC, BITWISE, COMPARISONS, result_dtype, unary_dtype
 
 _NAMES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype("c16")}
 _LOW, _HIGH, _SPAN = -(2**63), 2**63 - 1, 2**64
-MOST_NUMBERS = 1 << 13  # remembered of one type
 COMMUTATIVE = frozenset({"add", "mul", "and_", "or_", "xor"})
 _converters: dict = {}
 
@@ -74,52 +73,10 @@ def _to_float(kind, make, numbers):
     return convert
 
 
-class Numbers(dict):
-    """The scalars of one type by value: to find one that was made before costs a tenth of making it."""
-
-    def __init__(self, make):
-        self.make = make
-
-    def __missing__(self, value):
-        if len(self) >= MOST_NUMBERS:
-            self.clear()
-        found = self[value] = self.make(value)
-        return found
-
-
-class Floats(Numbers):
-    """The same for floats, by a Python float: two zeros are one key, and a NaN is none."""
-
-    def __init__(self, make):
-        super().__init__(make)
-        self.zeros = make(0.0), make(-0.0)
-
-    def __missing__(self, value):
-        if value != value:
-            return self.make(value)
-        if value == 0:
-            return self.zeros[math.copysign(1, value) < 0]
-        return super().__missing__(value)
-
-
 def promoted(value):
     """Return a NumPy or Python scalar as the promoting scalar of its own type; anything else unchanged."""
     make = _PROMOTED.get(type(value))
     return value if make is None else make(value)
-
-
-def wrapped(value, kind):
-    """Return the Python int that an integer type keeps of `value`: its low bits; floats are cut towards zero."""
-    low, high, span = RANGES[kind]
-    try:
-        whole = int(value)
-    except (ValueError, OverflowError):  # NaN and infinities: a GPU saturates
-        return 0 if value != value else (high if value > 0 else low)
-    if low <= whole <= high:
-        return whole
-    if isinstance(value, (float, np.floating)):
-        return high if whole > high else low
-    return (whole - low) % span + low
 
 
 def dtype_of(value):
@@ -247,10 +204,6 @@ def _make(name):
     return type("UInt" + name[4:] if name.startswith("uint") else name.capitalize(), (kind,), body)
 
 
-RANGES = {
-    kind: (int(np.iinfo(kind).min), int(np.iinfo(kind).max), 1 << np.iinfo(kind).bits)
-    for kind in (*(getattr(np, name) for name in _NAMES if "int" in name), np.longlong, np.ulonglong)
-}
 SCALARS = {np.bool_: bool} | {getattr(np, name): _make(name) for name in _NAMES}
 SCALARS[np.longlong], SCALARS[np.ulonglong] = SCALARS[np.int64], SCALARS[np.uint64]
 NUMBERS = {
