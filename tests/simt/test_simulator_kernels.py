@@ -152,9 +152,17 @@ def test_a_device_function_takes_arguments_by_name_and_a_launch_does_not():
 
 
 def test_device_code_outside_a_kernel_says_so():
-    for use in (lambda: cuda.threadIdx.x, lambda: cuda.grid(1), lambda: cuda.syncthreads(), lambda: simulator.thread()):
-        with pytest.raises(OutsideKernel, match="from a kernel"):
+    uses = {
+        "cuda.threadIdx": lambda: cuda.threadIdx.x,
+        "cuda.grid": lambda: cuda.grid(1),
+        "cuda.syncthreads": lambda: cuda.syncthreads(),
+        "this": lambda: cuda.atomic.add(np.zeros(1), 0, 1),
+        "thread": lambda: simulator.thread(),
+    }
+    for name, use in uses.items():
+        with pytest.raises(OutsideKernel) as caught:
             use()
+        assert str(caught.value) == f"{name} is a device function: call it inside a numba.cuda.jit kernel."
     assert not hasattr(cuda, "laneid")
     with pytest.raises(AttributeError):
         cuda.nonsense  # noqa: B018

@@ -75,7 +75,7 @@ def device_function(
         if SIMULATOR:
             from .simulated import checked
 
-            return checked(function, check) if check else function
+            return checked(function, check, host) if check else function
         from .numba_cuda.registration import register_overload
 
         public = function if host else _only_in_kernels(function)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LaneFault
+from ..errors import LaneFault, Refused
 from . import simulator
 from .kinds import Kind, kind_of_dtype
 from .refusals import refuse
@@ -26,8 +26,11 @@ def absent_lane(lane: int, far: int) -> Any:
     raise LaneFault(f"lane {lane} reads lane {far}, which does not take part")
 
 
-def checked(function, check):
-    """Return `function` with `check` run on the kinds of its arguments, once per combination of kinds."""
+def checked(function, check, host=False):
+    """Return `function` with `check` run on the kinds of its arguments, once per combination of kinds.
+
+    Where it is no function for the host, and called there, it says that whatever it is given.
+    """
     parameters = list(inspect.signature(function).parameters.values())
     names, defaults = [p.name for p in parameters], [p.default for p in parameters]
     count, needed = len(names), defaults.count(inspect.Parameter.empty)
@@ -42,7 +45,12 @@ def checked(function, check):
             return function(*args, **kwargs)  # whose own TypeError names what is missing
         key = tuple(map(_key, given))
         if key not in passed:
-            check(*map(kind_of_value, given))
+            try:
+                check(*map(kind_of_value, given))
+            except Refused:
+                if not host and simulator.called_by_host():
+                    simulator.thread(function.__name__)
+                raise
             passed.add(key)
         return function(*args, **kwargs)
 

@@ -1,15 +1,19 @@
 """One fiber per CUDA thread, and how it waits."""
 
+import sys
 from functools import cached_property
 from typing import NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
+from numba import cuda
 
 from warpkit.errors import OutsideKernel
 
 from .clocks import NOTHING
+from .paths import is_library
 from .scalars import Int32
 
+IN_KERNELS = "{} is a device function: call it inside a numba.cuda.jit kernel."
 INDICES = [Int32(number) for number in range(1025)]
 
 
@@ -68,12 +72,32 @@ class Thread(greenlet):
         return f"thread {plain(self.thread_idx)} of block {plain(self.block_idx)} (warp {self.warp}, lane {self.lane})"
 
 
-def thread():
-    """Return the running simulated thread."""
+def thread(name=None):
+    """Return the running simulated thread; without one say that `name`, or what the user called, needs a kernel."""
     fiber = getcurrent()
     if type(fiber) is not Thread:
-        raise OutsideKernel("this is a device function: call it from a kernel (@cuda.jit) that has been launched")
+        raise OutsideKernel(IN_KERNELS.format(name or _called(sys._getframe())))
     return fiber
+
+
+def called_by_host():
+    """Tell whether no kernel runs and nothing of the library's is below either, which may try a function out."""
+    frame = sys._getframe(2)
+    while frame is not None and not is_library(frame.f_code):
+        frame = frame.f_back
+    return frame is None and type(getcurrent()) is not Thread
+
+
+def _called(frame):
+    """Return the name of what the user called: of the outermost of the library's functions, without its check."""
+    code = frame.f_code
+    while frame is not None and is_library(frame.f_code):
+        if not frame.f_code.co_filename.endswith("/simt/simulated.py"):
+            code = frame.f_code
+        frame = frame.f_back
+    if "/numba_api/" not in code.co_filename:
+        return code.co_name
+    return f"cuda.{code.co_name}" if hasattr(cuda, code.co_name) else "this"
 
 
 def plain(dim):

@@ -33,7 +33,7 @@ def _index(name, path):
             try:
                 return find(getcurrent())
             except AttributeError:
-                return find(thread())  # says that this is no kernel
+                return find(thread(f"cuda.{name}"))  # says that this is no kernel
 
         return property(get)
 
