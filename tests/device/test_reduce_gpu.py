@@ -1,47 +1,20 @@
 """Reductions where only a GPU says anything: graphs, several streams at once, other frameworks, the largest arrays."""
 
-import importlib
-import threading
-
 import numpy as np
 import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.capture import Capture
 from warpkit import device
 from warpkit.host import scratch
 from warpkit.simt import machine
 
+from .gpu import imported, on_eight_threads, views_of, zeros_of
 from .reductions import POLICY, result, same, to_device
 
 pytestmark = pytest.mark.gpu
 N = 300_000
-
-
-class Capture:
-    """What is done on `stream` inside becomes a graph, which a call replays and waits for."""
-
-    def __init__(self, stream):
-        self.stream = stream
-
-    def __enter__(self):
-        from cuda.bindings import driver
-
-        self.driver = driver
-        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
-        assert not driver.cuStreamBeginCapture(self.stream.handle, mode)[0]
-        return self
-
-    def __exit__(self, *error):
-        status, graph = self.driver.cuStreamEndCapture(self.stream.handle)
-        if error[0] is None:
-            assert not status
-            status, self.ready = self.driver.cuGraphInstantiate(graph, 0)
-            assert not status
-
-    def __call__(self):
-        assert not self.driver.cuGraphLaunch(self.ready, self.stream.handle)[0]
-        self.stream.synchronize()
 
 
 @pytest.mark.parametrize("kind", ["sum", "reduce", "a function never seen before"])
@@ -75,7 +48,7 @@ def test_two_graphs_side_by_side_do_not_meet():
         replays.append(replay)
     for _ in range(20):
         for replay in replays:
-            assert not replay.driver.cuGraphLaunch(replay.ready, replay.stream.handle)[0]
+            replay.launch()
     machine.synchronize()
     assert [out.copy_to_host()[0] for out in outs] == [N, N]
     scratch.forget_captures()
@@ -105,26 +78,17 @@ def test_eight_threads_on_the_same_stream_and_on_their_own():
             if device.sum(x, stream=stream) != N * (N - 1) // 2:
                 wrong.append(stream)
 
-    shared = wk.Stream()
-    streams = [shared, shared, shared, 2, 2, None, wk.Stream(), wk.Stream()]
-    threads = [threading.Thread(target=work, args=(stream,)) for stream in streams]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_eight_threads(work)
     assert not wrong
 
 
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_frameworks(name):
-    try:
-        library = importlib.import_module(name)
-    except ImportError:
-        return  # the tests of arrays say which frameworks are missing
-    values = np.random.default_rng(2).integers(-9, 9, (300, 700)).astype(np.float32)
-    x = library.tensor(values, device="cuda") if name == "torch" else library.asarray(values)
-    out = library.zeros((), device="cuda") if name == "torch" else library.zeros((), np.float32)
-    for view, twin in ((x, values), (x[5:, 3:], values[5:, 3:]), (x.T, values.T)):
+    library = imported(name)
+    if library is None:
+        return
+    out = zeros_of(library, ())
+    for view, twin in views_of(library):
         same(device.sum(view), twin.sum())
         assert device.argmax(view) == twin.argmax()
         device.max(view, out=out)

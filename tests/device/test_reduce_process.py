@@ -5,6 +5,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.capture import Capture
 from tests.processes import run_apart
 from warpkit import device
 from warpkit.host import program
@@ -93,17 +94,13 @@ def test_many_calls_take_no_more_memory(tmp_path):
 
 @pytest.mark.gpu
 def test_a_captured_reduction_follows_its_input():
-    from cuda.bindings import driver
-
     x, out, stream = to_device(np.zeros(100_000)), result(np.float64), wk.Stream()
     call = wk.prepare(device.sum, x, out=out, stream=stream)
-    driver.cuStreamBeginCapture(stream.handle, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
-    call()
-    graph = driver.cuStreamEndCapture(stream.handle)[1]
-    ready = driver.cuGraphInstantiate(graph, 0)[1]
+    with Capture(stream) as replay:
+        call()
     for turn in range(100):
         wk.launch(filled, 100_000 // 250, 250, x, float(turn), stream=stream)
-        driver.cuGraphLaunch(ready, stream.handle)
+        replay.launch()
         device.sum(x, out=result(np.float64), stream=stream)  # other work between replays
         stream.synchronize()
         assert out.copy_to_host()[0] == 100_000 * turn

@@ -1,20 +1,18 @@
 """Scans where only a GPU says anything: graphs, several threads at once, other frameworks, launches without a reset."""
 
-import importlib
-import threading
-
 import numpy as np
 import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.capture import Capture
 from tests.warp import operators
 from warpkit import device
 from warpkit.host import scratch
 from warpkit.simt import machine
 
+from .gpu import imported, on_eight_threads, views_of, zeros_of
 from .scans import RINGS, rubbish, same
-from .test_reduce_gpu import Capture
 
 pytestmark = pytest.mark.gpu
 N = 300_000
@@ -82,26 +80,19 @@ def test_eight_threads_on_the_same_stream_and_on_their_own():
         if (out.copy_to_host() != right).any():
             wrong.append(stream)
 
-    shared = wk.Stream()
-    streams = [shared, shared, shared, 2, 2, None, wk.Stream(), wk.Stream()]
-    threads = [threading.Thread(target=work, args=(stream,)) for stream in streams]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_eight_threads(work)
     assert not wrong
 
 
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_frameworks(name):
-    try:
-        library = importlib.import_module(name)
-    except ImportError:
-        return  # the tests of arrays say which frameworks are missing
-    values = np.random.default_rng(2).integers(-9, 9, (300, 700)).astype(np.float32)
-    x = library.tensor(values, device="cuda") if name == "torch" else library.asarray(values)
-    out = library.zeros(x.shape, device="cuda") if name == "torch" else library.zeros(x.shape, np.float32)
-    for view, twin in ((x, values), (x[5:, 3:], values[5:, 3:]), (x.T, values.T)):
+    library = imported(name)
+    if library is None:
+        return
+    views = views_of(library)
+    x, values = views[0]
+    out = zeros_of(library, x.shape)
+    for view, twin in views:
         same(device.cumsum(view).copy_to_host(), np.cumsum(twin))
     assert device.cumsum(x, out=out) is out
     found = out.cpu().numpy() if name == "torch" else out.get()

@@ -8,6 +8,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.capture import Capture
 from tests.processes import run_apart
 from warpkit.errors import Refused
 from warpkit.host import program
@@ -328,19 +329,15 @@ def test_p29_fork_before_the_first_use_works(tmp_path):
 
 @pytest.mark.gpu
 def test_a_kernel_that_was_never_used_is_captured_and_replayed():
-    from cuda.bindings import driver
-
     @cuda.jit
     def never(x, factor):
         x[cuda.grid(1)] *= factor
 
     x, stream = device(np.ones(64)), wk.Stream()
-    driver.cuStreamBeginCapture(stream.handle, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
-    wk.launch(never, 2, 32, x, 2.0, stream=stream)
-    graph = driver.cuStreamEndCapture(stream.handle)[1]
-    ready = driver.cuGraphInstantiate(graph, 0)[1]
+    with Capture(stream) as replay:
+        wk.launch(never, 2, 32, x, 2.0, stream=stream)
     for _ in range(10):
-        driver.cuGraphLaunch(ready, stream.handle)
+        replay.launch()
     stream.synchronize()
     assert x.copy_to_host().tolist() == [1024] * 64
 

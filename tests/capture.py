@@ -1,0 +1,31 @@
+"""Work captured into a graph of the driver, on a GPU."""
+
+
+class Capture:
+    """What is done on `stream` inside becomes a graph, which a call replays and waits for."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        from cuda.bindings import driver
+
+        self.driver = driver
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+        assert not driver.cuStreamBeginCapture(self.stream.handle, mode)[0]
+        return self
+
+    def __exit__(self, *error):
+        status, graph = self.driver.cuStreamEndCapture(self.stream.handle)
+        if error[0] is None:
+            assert not status
+            status, self.ready = self.driver.cuGraphInstantiate(graph, 0)
+            assert not status
+
+    def launch(self):
+        """Replay, and do not wait."""
+        assert not self.driver.cuGraphLaunch(self.ready, self.stream.handle)[0]
+
+    def __call__(self):
+        self.launch()
+        self.stream.synchronize()
