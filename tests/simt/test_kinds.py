@@ -22,7 +22,7 @@ def users(a, b):
 def kind_of(value):
     """Return what this process's machine says of a value."""
     if SIMULATOR:
-        from warpkit.simt.simulated import kind_of_value
+        from warpkit.simt.simulated_kinds import kind_of_value
 
         return kind_of_value(value)
     from numba import typeof

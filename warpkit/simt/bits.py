@@ -5,7 +5,8 @@ from .refusals import refuse
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import dtype_of, int32, kind_of_value, uint32
+    from .simulated import dtype_of, int32, uint32
+    from .simulated_kinds import kind_of_value
 
 
 @operation

@@ -10,7 +10,8 @@ if SIMULATOR:
     from . import simulator
     from .ops import known
     from .rules import redux_form
-    from .simulated import absent_lane, int32, int64, kind_of_value, same_bits, uint32
+    from .simulated import absent_lane, int32, int64, same_bits, uint32
+    from .simulated_kinds import kind_of_value
     from .types import combine
 
 

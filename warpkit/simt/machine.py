@@ -73,7 +73,7 @@ def device_function(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if SIMULATOR:
-            from .simulated import checked
+            from .simulated_kinds import checked
 
             return checked(function, check, host) if check else function
         from .numba_cuda.registration import register_overload

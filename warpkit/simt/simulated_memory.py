@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import BoundsFault
 from . import simulator
 from .refusals import refuse
-from .simulated import DTYPES, dtype_of, is_vector, kind_of_value, leaves_of
+from .simulated import dtype_of, leaves_of
+from .simulated_kinds import DTYPES, is_vector, kind_of_value
 from .simulator.paths import call_path
 
 

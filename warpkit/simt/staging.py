@@ -12,7 +12,7 @@ if SIMULATOR:
 
     from ..errors import Fault
     from . import simulator
-    from .simulated import kind_of_value
+    from .simulated_kinds import kind_of_value
     from .simulator.elements import POISON
 
 MOST_STAGES = 8

@@ -16,7 +16,8 @@ from .refusals import refuse
 
 if SIMULATOR:
     from . import simulator
-    from .simulated import as_kind, int32, is_vector, kind_of_value, uint32
+    from .simulated import as_kind, int32, uint32
+    from .simulated_kinds import is_vector, kind_of_value
     from .simulated_memory import address, packed, unpacked
 
 ABSENT, AGGREGATE, INCLUSIVE = 0, 1, 2

@@ -13,12 +13,11 @@ if SIMULATOR:
         int32,
         int64,
         is_nan,
-        is_vector,
-        kind_of_value,
         leaves_of,
         same_bits,
         uint64,
     )
+    from .simulated_kinds import is_vector, kind_of_value
 
 
 @operation

@@ -27,7 +27,7 @@ FUEL = 64
 PATIENCE = 8000
 REPEATS = 4
 MOST_READS = 20_000_000
-MACHINERY = ("/simt/simulated.py", "/simt/simulated_memory.py")  # its frames hold nothing of the program's state
+MACHINERY = tuple(f"/simt/simulated{part}.py" for part in ("", "_kinds", "_memory"))  # hold none of the program's state
 AS_THEY_ARE = frozenset({type(None), bool, int, str, bytes, range, ModuleType, type, BuiltinFunctionType, np.ufunc})
 
 

@@ -92,7 +92,7 @@ def _called(frame):
     """Return the name of what the user called: of the outermost of the library's functions, without its check."""
     code = frame.f_code
     while frame is not None and is_library(frame.f_code):
-        if not frame.f_code.co_filename.endswith("/simt/simulated.py"):
+        if not frame.f_code.co_filename.endswith("/simt/simulated_kinds.py"):
             code = frame.f_code
         frame = frame.f_back
     if "/numba_api/" not in code.co_filename:
