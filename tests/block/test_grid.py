@@ -13,7 +13,7 @@ from tests.warp.matrix import NUMBERS, SIMULATOR, label, random_bits
 from warpkit.simt.states import state_dtype
 
 from .kernels import place
-from .refusing import launch_or_compile
+from .refusing import check_refusal, launch_or_compile
 
 
 @functools.cache
@@ -130,15 +130,7 @@ BAD = {
 @pytest.mark.everywhere
 @pytest.mark.parametrize("what", BAD)
 def test_refusals(what):
-    function, sentence = BAD[what]
-    function = cuda.jit(device=True)(function)
-
-    @cuda.jit
-    def run(s, x):
-        function(s, x[0])
-
-    with pytest.raises(wk.Refused, match=sentence):
-        launch_or_compile(run, np.zeros(4, np.float32), np.zeros(1, np.float32))
+    check_refusal(BAD[what], np.zeros(4, np.float32), np.zeros(1, np.float32))
 
 
 @pytest.mark.everywhere

@@ -44,17 +44,11 @@ def loading(load, size, dtype):
 def keeping(load, size, dtype):
     """The same without fill."""
 
-    @cuda.jit
-    def run(x, base, n, fill, out):
-        index, _, _ = place()
-        items = wk.local_array(size, dtype)
-        for k in range(size):
-            items[k] = index * size + k + 1
-        load(items, x, base[0], n[0])
-        for k in range(size):
-            out[index * size + k] = items[k]
+    @cuda.jit(device=True)
+    def load_without_fill(items, x, base, n, fill):
+        load(items, x, base, n)
 
-    return run
+    return loading(load_without_fill, size, dtype)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from numba import cuda
 import warpkit as wk
 from tests.ptx import assemble, assert_register_only, count
 
+from .refusing import check_refusal, launch_or_compile
 from .test_banks import transpose
 from .test_staging import many_turns, three_ahead, two_stages
 
@@ -108,23 +109,11 @@ BAD = {
 @pytest.mark.everywhere
 @pytest.mark.parametrize("what", BAD)
 def test_refusals(what):
-    from .refusing import launch_or_compile
-
-    function, sentence = BAD[what]
-    function = cuda.jit(device=True)(function)
-
-    @cuda.jit
-    def run(x, n):
-        function(x, n[0])
-
-    with pytest.raises(wk.Refused, match=sentence):
-        launch_or_compile(run, np.zeros(4, np.float32), np.zeros(1, np.int64))
+    check_refusal(BAD[what], np.zeros(4, np.float32), np.zeros(1, np.int64))
 
 
 @pytest.mark.everywhere
 def test_strides_and_different_dtypes_are_refused():
-    from .refusing import launch_or_compile
-
     @cuda.jit
     def run(x, y):
         wk.block_copy_async(wk.block_copy_pipeline(1), x, y, 0, 1)
