@@ -210,10 +210,8 @@ def over(report, exponents, cub):
     """Measure every function at every size; what fails is an error of the report and costs the others nothing."""
     pairs = [(case, exponent) for case in CASES for exponent in exponents]
     for case, exponent in report.cases(pairs, lambda pair: f"{pair[0].name}, 2^{pair[1]}"):
-        try:
+        with report.attempt(f"{case.name}, 2^{exponent}"):
             measure(report, case, exponent, cub)
-        except Exception as error:
-            report.errors.append(f"{case.name}, 2^{exponent}: {type(error).__name__}: {error}")
     report.notes.append("bytes: those that have to be read and written once; items: float32")
 
 
@@ -224,11 +222,7 @@ def run(report):
         return
     exponents = QUICK if MODE.quick else EXPONENTS
     peer = Peer("reduce", cuda.get_current_device().compute_capability)
-    try:
-        cub = peer.results(*exponents)
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        cub = {}
+    cub = peer.beside(report, *exponents)
     over(report, exponents, cub)
     if not peer.built:
         report.notes.append(peer.missing)

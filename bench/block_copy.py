@@ -143,12 +143,9 @@ def run(report):
     copy = copy_time(num_bytes)
     pairs = [(case, items) for case in CASES for items in case.items]
     for case, items in report.cases(pairs, lambda pair: titled(*pair)):
-        try:
+        with report.attempt(titled(case, items)):
             taken = _measure(case.build(items), items, source, target, values)
-        except Exception as error:
-            report.errors.append(f"{titled(case, items)}: {type(error).__name__}: {error}")
-            continue
-        report.rows.append(Row(titled(case, items), taken, copy, num_bytes=num_bytes, copy=copy, copy_goal=95))
+            report.rows.append(Row(titled(case, items), taken, copy, num_bytes=num_bytes, copy=copy, copy_goal=95))
     report.notes.append("peer: cudaMemcpyAsync of as many bytes; one block a tile of threads × items, full tiles only")
     report.notes.append("each time is of one call that waits on the stream behind another, so no launch is in it")
 

@@ -172,10 +172,7 @@ def _rows(case, kind, report):
 def _beside(peers, report):
     found = {}
     for peer in peers:
-        try:
-            found |= peer.results()
-        except RuntimeError as error:
-            report.errors.append(str(error))
+        found |= peer.beside(report)
     return found
 
 
@@ -185,10 +182,8 @@ def run(report):
     peers = [Peer("block", capability, f"CHAIN_VALUE={value}") for value in VALUES.values()]
     rows, pairs = [], [(case, chains.KINDS[kind]) for kind in VALUES for case in _cases()]
     for case, kind in report.cases(pairs, lambda pair: f"{pair[0].peer}, {pair[1].name}"):
-        try:
+        with report.attempt(f"{case.peer}, {kind.name}"):
             rows.extend(_rows(case, kind, report))
-        except Exception as error:
-            report.errors.append(f"{case.peer}, {kind.name}: {type(error).__name__}: {error}")
     beside = _beside(peers, report)
     for (name, where), row in rows:
         row.peer = beside.get(name + where)

@@ -119,15 +119,9 @@ def run(report):
     right = np.cumsum(values, dtype=np.float64) - values
     states, ours = wk.tile_states(tiles, np.float32), {}
     for threads in report.cases(SIZES, "{} threads".format):
-        try:
+        with report.attempt(f"{threads} threads"):
             ours[threads] = _ours(threads, processors, states, values, right)
-        except Exception as error:
-            report.errors.append(f"{threads} threads: {type(error).__name__}: {error}")
-    try:
-        beside = _peer_rows(peer.results())
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        beside = {}
+    beside = _peer_rows(peer.beside(report))
     for threads, (taken, grid) in sorted(ours.items()):
         theirs, form = beside.get(threads, (None, "no peer"))
         note = f"ours: {grid}; CUB: {form}"

@@ -183,20 +183,15 @@ def run(report):
     source, buffer = cuda.to_device(values), cuda.device_array(HALF, np.uint32)
     num_bytes = 4 * NUM_ITEMS + 4 * HALF
     copy, peer, found = copy_time(num_bytes), None, []
-    try:
+    with report.attempt("naive"):
         peer = _measure(naive, 1, 256, source, buffer)
-    except Exception as error:
-        report.errors.append(f"naive: {type(error).__name__}: {error}")
     pairs = [(case, threads) for case in CASES for threads in case[3]]
     for (name, kernel, items, _, with_goal), threads in report.cases(pairs, lambda pair: f"{pair[0][0]}, {pair[1]}"):
         row = Row(f"{name}, {threads} threads", 0.0, peer, num_bytes=num_bytes, copy=copy)
-        try:
+        with report.attempt(row.case):
             row.ours = _measure(kernel, items, threads, source, buffer)
-        except Exception as error:
-            report.errors.append(f"{row.case}: {type(error).__name__}: {error}")
-            continue
-        report.rows.append(row)
-        found += [row] if with_goal else []
+            report.rows.append(row)
+            found += [row] if with_goal else []
     if found:
         best = min(found, key=lambda row: row.ours)
         best.goal, best.copy_goal = 0.5, 80

@@ -251,26 +251,19 @@ def run_transfers(report):
 def run(report):
     """Measure every claim; one that fails is an error of the report and costs the others nothing."""
     for claim in report.cases(CLAIMS, lambda claim: claim.name):
-        try:
+        with report.attempt(claim.name):
             before, after = measure(claim, shaped(claim, values(MODE.fewer(claim.size, claim.size, SIMULATED))))
-        except Exception as error:
-            report.errors.append(f"{claim.name}: {type(error).__name__}: {error}")
-            continue
-        add(report, claim.name, before, after, claim.why)
+            add(report, claim.name, before, after, claim.why)
     if MODE.over() or MODE.simulated:
         return
-    try:
+    with report.attempt("queue"):
         x = values(LARGE)
         before = measure_queue(kernels.queue_before, x)
         for name, kernel, why in QUEUES:
             print(f"  {name}", file=sys.stderr, flush=True)
             add(report, name, before, measure_queue(kernel, x), why)
-    except Exception as error:
-        report.errors.append(f"queue: {type(error).__name__}: {error}")
-    try:
+    with report.attempt("transfers"):
         run_transfers(report)
-    except Exception as error:
-        report.errors.append(f"transfers: {type(error).__name__}: {error}")
     report.notes.append("ours: after the change, peer: before it; results compared with NumPy's, equal to the bit")
     report.notes.append("kernels: one launch that waits on the stream behind another; transfers: the host's clock")
     report.notes.append("left out: what concerns parallel_for and CommandList (guide 7.5, and host costs of a launch)")

@@ -97,26 +97,18 @@ def policies(report):
         usual = queued_time(wk.prepare(device.histogram, array, 256, (0, 1), out=out), repeats=10)
         for policy in report.cases(POLICIES):
             name = f"{what}, threads {policy.threads}, loads {policy.loads}, shared {policy.shared}; peer: the default"
-            try:
+            with report.attempt(name):
                 call = wk.prepare(device.histogram, array, 256, (0, 1), out=out, policy=policy)
                 report.rows.append(Row(name, queued_time(call, repeats=10), usual, num_bytes=array.nbytes))
-            except Exception as error:
-                report.errors.append(f"{name}: {type(error).__name__}: {error}")
 
 
 def run(report):
     """Fill the report; a case that fails is an error of the report and costs the others nothing."""
     peer, rows = Peer("histogram", cuda.get_current_device().compute_capability), []
     for case in report.cases(CASES, lambda case: f"{case[0]}, {case[2]} bins, 2^{case[3]}"):
-        try:
+        with report.attempt(case):
             rows += measure(report, case)
-        except Exception as error:
-            report.errors.append(f"{case}: {type(error).__name__}: {error}")
-    try:
-        found = peer.results()  # built meanwhile
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        found = {}
+    found = peer.beside(report)  # built meanwhile
     for name, row in rows:
         row.peer = found.get(name)
     report.notes.append("peer: cub::DeviceHistogram::HistogramEven with int counters")

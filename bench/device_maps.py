@@ -76,8 +76,6 @@ def run(report):
     cases = [(items.measure, case, case.name) for case in items.CASES]
     cases += [(transpose, case, f"transpose {np.dtype(case[0])} {case[1]} × {case[2]}") for case in TRANSPOSES]
     for measure, case, name in report.cases(cases, lambda each: each[2]):
-        try:
+        with report.attempt(name):
             measure(report, case)
-        except Exception as error:
-            report.errors.append(f"{name}: {type(error).__name__}: {error}")
     report.notes.append("torch: out.copy_(x.t()); CuPy: copyto(out, x.T); one call behind another one on the stream")

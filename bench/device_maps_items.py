@@ -252,9 +252,7 @@ def compare(report, title, choices, num_bytes, function, *args, **options):
     """Measure a call with each policy."""
     copy, usual = copy_time(num_bytes), queued_time(wk.prepare(function, *args, **options))
     for policy in choices:
-        try:
+        with report.attempt(f"{title}, {policy}"):
             ours = queued_time(wk.prepare(function, *args, policy=policy, **options), repeats=10)
-        except Exception as error:
-            report.errors.append(f"{title}, {policy}: {type(error).__name__}: {error}")
-            continue
-        report.rows.append(Row(f"{title}, {policy}; peer: the default", ours, usual, num_bytes=num_bytes, copy=copy))
+            name = f"{title}, {policy}; peer: the default"
+            report.rows.append(Row(name, ours, usual, num_bytes=num_bytes, copy=copy))

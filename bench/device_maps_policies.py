@@ -6,7 +6,5 @@ from . import device_maps, device_maps_items
 def run(report):
     """Fill the report; one half that fails is an error of the report."""
     for part in report.cases((device_maps_items, device_maps), lambda part: part.__name__.rpartition(".")[2]):
-        try:
+        with report.attempt(part.__name__):
             part.policies(report)
-        except Exception as error:
-            report.errors.append(f"{part.__name__}: {type(error).__name__}: {error}")

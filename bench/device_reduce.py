@@ -141,17 +141,11 @@ def small(report, case, found):
 def run(report):
     """Fill the report; a case that fails is an error of the report and costs the others nothing."""
     peer = Peer("reduce", cuda.get_current_device().compute_capability)
-    try:
-        found = peer.results(*sorted({*LARGE, *SMALL, *GROWTH}))
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        found = {}
+    found = peer.beside(report, *sorted({*LARGE, *SMALL, *GROWTH}))
     pairs = [(case, measure) for case in CASES for measure in (small, large)]
     for case, measure in report.cases(pairs, lambda pair: f"{pair[0]}, {pair[1].__name__}"):
-        try:
+        with report.attempt(f"{case}, {measure.__name__}"):
             measure(report, case, found)
-        except Exception as error:
-            report.errors.append(f"{case}, {measure.__name__}: {type(error).__name__}: {error}")
     report.notes.append("peer: cub::DeviceReduce::Reduce with the same types of items and totals")
     report.notes.append("large: one call that waits on the stream behind another one; small: a graph of 100 calls")
     if not peer.built:

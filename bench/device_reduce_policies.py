@@ -99,7 +99,5 @@ def run(report):
 
 def attempt(report, measure, dtype, exponent):
     """Measure one size."""
-    try:
+    with report.attempt(f"{np.dtype(dtype)} 2^{exponent}"):
         measure(report, dtype, exponent)
-    except Exception as error:
-        report.errors.append(f"{np.dtype(dtype)} 2^{exponent}: {type(error).__name__}: {error}")

@@ -147,12 +147,11 @@ def others(report, x, out, ours):
 
 def tried(report, case, measure, package=None):
     """Add a row; what fails is a remark where a package is missing, else an error, and costs nothing else."""
-    try:
-        report.rows.append(Row(case, *measure()))
-    except ImportError:
-        report.notes.append(f"{package} is not installed")
-    except Exception as error:
-        report.errors.append(f"{case}: {type(error).__name__}: {error}")
+    with report.attempt(case):
+        try:
+            report.rows.append(Row(case, *measure()))
+        except ImportError:
+            report.notes.append(f"{package} is not installed")
 
 
 def torch_cumsum(x, out):
@@ -235,10 +234,7 @@ def peers(report):
     built = [Peer("scan", capability, f"PART={part}") for part in range(PARTS)]
     exponents, found = sorted({*SMALL, *(e for case in CASES.values() for e in case[2])}), {}
     for peer in built:
-        try:
-            found |= peer.results(*exponents)
-        except RuntimeError as error:
-            report.errors.append(str(error))
+        found |= peer.beside(report, *exponents)
     if not built[0].built:
         report.notes.append(built[0].missing)
     return found
@@ -249,9 +245,7 @@ def run(report):
     found = peers(report)
     pairs = [(name, large) for name in CASES] + [("cumsum float32", small), ("cumsum int32", small)]
     for name, measure in report.cases(pairs, lambda pair: f"{pair[0]}, {pair[1].__name__}"):
-        try:
+        with report.attempt(f"{name}, {measure.__name__}"):
             measure(report, name, found)
-        except Exception as error:
-            report.errors.append(f"{name}, {measure.__name__}: {type(error).__name__}: {error}")
     report.notes.append("peer: cub::DeviceScan::InclusiveScan with the same types of items, totals and results")
     report.notes.append("large: one call that waits on the stream behind another one; small: a graph of 100 calls")

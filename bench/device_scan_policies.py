@@ -52,7 +52,5 @@ def run(report):
     """Fill the report."""
     pairs = [(measure, *dtypes) for measure in (rings, tiles) for dtypes in DTYPES]
     for measure, dtype, result in report.cases(pairs, lambda pair: f"{pair[0].__name__}, {np.dtype(pair[1])}"):
-        try:
+        with report.attempt(f"{measure.__name__}, {np.dtype(dtype)}"):
             measure(report, dtype, result)
-        except Exception as error:
-            report.errors.append(f"{measure.__name__}, {np.dtype(dtype)}: {type(error).__name__}: {error}")

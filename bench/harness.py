@@ -1,5 +1,6 @@
 """What every suite shares: rows with goals, the table, the JSON file."""
 
+import contextlib
 import json
 import os
 import sys
@@ -108,6 +109,14 @@ class Report:
                 return
             print(f"  {number + 1}/{len(cases)} {title(case)}", file=sys.stderr, flush=True)
             yield case
+
+    @contextlib.contextmanager
+    def attempt(self, case):
+        """Note an exception inside as an error of this case; it costs the others nothing."""
+        try:
+            yield
+        except Exception as error:
+            self.errors.append(f"{case}: {type(error).__name__}: {error}")
 
     def text(self):
         """Return the readable table with remarks and errors below."""

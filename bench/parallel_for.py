@@ -174,23 +174,14 @@ def run(report):
     """Fill the report; a part that fails is an error of the report and costs the others nothing."""
     peer = Peer("parallel_for", cuda.get_current_device().compute_capability)
 
-    @functools.cache
-    def found():
-        try:
-            return peer.results()
-        except RuntimeError as error:
-            report.errors.append(str(error))
-            return {}
-
+    found = functools.cache(lambda: peer.beside(report))
     parts = [(f"sum, {name}", functools.partial(sums, report, name)) for name in SUMS]  # while the peer is compiled
     parts += [("sum in order", functools.partial(sum_in_order, report))]
     parts += [(case[0], functools.partial(copies, report, *case, found)) for case in CASES]
     parts += [(f"table of {size} bytes", functools.partial(tables, report, size, found)) for size in (2048, 8192)]
     parts += [(case[0], functools.partial(host, report, *case)) for case in hosts()]
     for name, part in report.cases(parts, title=lambda part: part[0]):
-        try:
+        with report.attempt(name):
             part()
-        except Exception as error:
-            report.errors.append(f"{name}: {type(error).__name__}: {error}")
     if not peer.built:
         report.notes.append(peer.missing)

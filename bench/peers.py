@@ -76,3 +76,11 @@ class Peer:
             raise RuntimeError(f"{os.path.basename(self.program)} failed: {run.stderr.strip()}")
         pairs = (line.rsplit("\t", 1) for line in run.stdout.splitlines() if "\t" in line)
         return {case: float(number) for case, number in pairs}
+
+    def beside(self, report, *arguments):
+        """Return `results()`; nothing where the peer fails, whose words are an error of the report then."""
+        try:
+            return self.results(*arguments)
+        except RuntimeError as error:
+            report.errors.append(str(error))
+            return {}

@@ -116,15 +116,9 @@ def run(report):
     rows, pairs = [], [(case, chains.KINDS[kind]) for case in CASES for kind in case.kinds.split()]
     titled = lambda pair: f"{pair[0].peer} {pair[1].name}, {pair[0].form}"
     for case, kind in report.cases(pairs, titled):
-        try:
+        with report.attempt(titled((case, kind))):
             rows.extend(_rows(case, kind))
-        except Exception as error:
-            report.errors.append(f"{titled((case, kind))}: {type(error).__name__}: {error}")
-    try:
-        beside = peer.results()
-    except RuntimeError as error:
-        report.errors.append(str(error))
-        beside = {}
+    beside = peer.beside(report)
     for key, row in rows:
         row.peer = beside.get(key)
         report.rows.append(row)
