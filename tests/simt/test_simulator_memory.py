@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32, types
 
-from warpkit.errors import RaceFault
+import warpkit as wk
+from warpkit.errors import RaceFault, Refused
 from warpkit.simt import simulator
 from warpkit.simt.simulator.scalars import Float32, Int32
 
@@ -246,3 +247,17 @@ def test_a_race_through_a_record_field_is_seen_and_through_another_field_is_not(
     once(kernel, False, threads=2)
     with pytest.raises(RaceFault):
         once(kernel, True, threads=2)
+
+
+WIDE = np.int64(8)
+
+
+MAKES = {make.__qualname__: make for make in (wk.shared_array, wk.local_array, cuda.shared.array, cuda.local.array)}
+
+
+@pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+def test_a_shape_that_the_kernel_has_computed_is_refused_as_by_the_compiler(make):
+    for shape in (lambda n, x: n, lambda n, x: cuda.blockDim.x + 1, lambda n, x: (4, x[0])):
+        with pytest.raises(Refused, match=r"array: shape must be a compile-time .* not int(32|64)\. \(.*memory.py"):
+            once(lambda n, x, shape=shape: make(shape(n, x), np.float32), 4, np.ones(1, np.int64))
+    once(lambda: make((WIDE, 2), np.float32))

@@ -6,6 +6,7 @@ import numpy as np
 from greenlet import getcurrent
 
 from warpkit.errors import BoundsFault, LaneFault
+from warpkit.simt.refusals import refuse
 
 from . import shadow
 from .arrays import KernelArray
@@ -13,6 +14,7 @@ from .atomics import ATOMICS
 from .elements import element_of, poison
 from .paths import call_path, describe
 from .progress import FUEL, give_way
+from .scalars import NUMBERS
 from .shadow import Buffer
 from .threads import Thread, thread
 
@@ -67,14 +69,14 @@ def grid_barrier_at(fiber, frame):
     fiber.wait()
 
 
-def shared(key, shape, dtype):
+def shared(key, shape, dtype, name="shared_array"):
     """Return this block's array for `key`: one memory for one (key, shape, dtype), poisoned when first asked for."""
     fiber = thread()
     asked = (key, shape if type(shape) is not list else tuple(shape), dtype)
     found = fiber.block.shared.get(asked)
     if found is not None:
         return found
-    element, shape = element_of(dtype), _shape(shape)
+    element, shape = element_of(dtype), _shape(name, shape)
     found = fiber.block.shared.get((key, shape, element.dtype, element.kind))
     if found is None:
         data = np.empty(shape, element.dtype)
@@ -111,10 +113,10 @@ def dynamic_shared(dtype, offset=0, count=None):
     return found
 
 
-def local(shape, dtype):
+def local(shape, dtype, name="local_array"):
     """Return an array of this thread alone, poisoned."""
     element = element_of(dtype)
-    data = np.empty(_shape(shape), element.dtype)
+    data = np.empty(_shape(name, shape), element.dtype)
     poison(data)
     return KernelArray(data, thread().launch, element=element)
 
@@ -215,5 +217,10 @@ def _differs(new, data, key):
     return np.asarray(new, data.dtype).tobytes() != data[key].tobytes()
 
 
-def _shape(shape):
-    return tuple(int(size) for size in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+def _shape(name, shape):
+    """Return a shape as ints; refuse, as the compiler does, what the kernel has computed, read or been given."""
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    for size in sizes:
+        if type(size) in NUMBERS:
+            refuse(f"{name}: shape must be a compile-time positive integer or a tuple of them, not {size.dtype}.")
+    return tuple(int(size) for size in sizes)

@@ -21,7 +21,7 @@ class Shared:
             _check(alignment)
         if shape in (0, (0,)):
             return operations.dynamic_shared(dtype)
-        return operations.shared(call_path(sys._getframe(1)).place, shape, dtype)
+        return operations.shared(call_path(sys._getframe(1)).place, shape, dtype, "cuda.shared.array")
 
 
 class Local:
@@ -31,7 +31,7 @@ class Local:
         """Return an uninitialised array of this thread."""
         if alignment is not None:
             _check(alignment)
-        return operations.local(shape, dtype)
+        return operations.local(shape, dtype, "cuda.local.array")
 
 
 class Const:
