@@ -135,6 +135,11 @@ REFUSED = {
         lambda x: device.digitize(x, [1], out=result("u8", 6)),
         "^digitize: int64 does not go into out of uint64",
     ),
+    "bins that out does not hold": (
+        lambda x: device.digitize(x, range(128), out=result("i1", 6)),
+        "^digitize: out must be of signed integers that hold 128, the last bin, not of int8; use int64",
+    ),
+    "neither right nor left": (lambda x: device.digitize(x, [1], "no"), "^digitize: right must be True or False, not "),
     "a policy": (lambda x: device.digitize(x, [1], policy=3), "^digitize: policy must be a TransformPolicy, not a int"),
     "a NumPy array": (lambda x: device.digitize(X, [1]), "^x is a NumPy array"),
 }  # fmt: skip

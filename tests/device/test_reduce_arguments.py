@@ -194,6 +194,20 @@ REFUSED = {
     "argmin of complex": (lambda x: device.argmin(to_device(X * 1j)), "^argmin: complex128 has no order"),
     "min of records": (lambda x: device.min(to_device(Y)), "^min: minimum is not defined on"),
     "argmax of records": (lambda x: device.argmax(to_device(Y)), "^argmax: x must hold numbers, not records"),
+    "places in bytes": (
+        lambda x: device.argmax(x, out=result("i1")),
+        "^argmax: out must be of signed integers that hold 399, the last place, not of int8; use int64",
+    ),
+    "places in floats": (lambda x: device.argmin(x, out=result("f4")), "^argmin: out must be of signed integers that"),
+    "places without a sign": (lambda x: device.argmin(x, out=result("u8")), "^argmin: out must be of signed integers"),
+    "some places in bytes": (
+        lambda x: device.argmin(x, out=result("i1"), num_items=129),
+        "^argmin: out must be of signed integers that hold 128, the last place",
+    ),
+    "prepared places in bytes": (
+        lambda x: wk.prepare(device.argmin, x, out=result("i1")),
+        "^argmin: out must be of signed integers that hold 399",
+    ),
     "any of records": (lambda x: device.any(to_device(Y)), "^any: x must hold numbers, not records"),
     "records into a number": (
         lambda x: device.sum(to_device(Y), out=result("f8")),
@@ -230,6 +244,15 @@ def test_an_unknown_option_is_named():
         device.sum(to_device(X), keepdims=True)
     with pytest.raises(TypeError, match="init"):
         device.argmin(to_device(X), init=3)
+
+
+def test_places_go_into_integers_that_hold_them():
+    for dtype, n in ((np.int8, 128), (np.int16, 400), (np.int32, 400)):
+        x = to_device(np.arange(n))
+        assert device.argmax(x, out=result(dtype), policy=POLICY).copy_to_host()[0] == n - 1
+        assert device.argmax(x, out=result(dtype)).copy_to_host()[0] == n - 1
+    out = result(np.int8)
+    assert device.argmax(to_device(X), out=out, num_items=128, policy=POLICY).copy_to_host()[0] == X[:128].argmax()
 
 
 @pytest.mark.skipif(not SIMULATOR, reason="a faulting kernel would end a GPU's context")

@@ -285,6 +285,17 @@ class TestRefusals:
             with pytest.raises(TypeError, match=rf"^{function.__name__}: axis= does not exist"):
                 function(x, *more, axis=0)
 
+    @pytest.mark.parametrize("reverse", ["no", 1, None, np.ones(2, bool)], ids=repr)
+    def test_a_direction_is_a_bool(self, reverse):
+        x, out = to_device(np.arange(5)), to_device(np.zeros(5, np.int64))
+        calls = [(device.cumsum,), (device.cumprod,), (device.inclusive_scan, wk.add), (device.exclusive_scan, plus)]
+        for function, *more in calls:
+            with pytest.raises(TypeError, match=rf"^{function.__name__}: reverse must be True or False, not"):
+                function(x, *more, reverse=reverse)
+            with pytest.raises(TypeError, match=rf"^{function.__name__}: reverse must be True or False, not"):
+                function(x, *more, out=out, reverse=reverse)
+        same(host(device.cumsum(x, reverse=np.True_)), np.array([10, 10, 9, 7, 4]))
+
     def test_several_arrays(self):
         x = to_device(np.ones(4))
         with pytest.raises(TypeError, match=r"^inclusive_scan: x must be one array; several.*structured"):

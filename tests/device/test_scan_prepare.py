@@ -81,3 +81,5 @@ def test_the_planning_half_refuses_what_the_call_refuses():
         wk.prepare(device.cumsum, x, axis=0)
     with pytest.raises(ValueError, match=r"^exclusive_scan: there is no init"):
         wk.prepare(device.exclusive_scan, x, lambda a, b: a)
+    with pytest.raises(TypeError, match=r"^inclusive_scan: reverse must be True or False, not 'no'"):
+        wk.prepare(device.inclusive_scan, x, wk.add, reverse="no")

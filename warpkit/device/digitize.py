@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refused
+from ..errors import Refused, shown
 from ..host.arrays import as_argument, as_output
 from ..host.parallel_calls import Calls
 from ..simt.machine import device_function
 from ..simt.types import as_index, as_int64, cast_like, hold
 from .calls import Job, check_shape, launched, prepares
-from .reduce_rules import check_goes_into
+from .reduce_rules import check_goes_into, check_holds
 from .sorted_edges import compared_as, edges_argument
 from .sorted_search import above, below_or_nan, leading, not_above_or_nan, not_below
 from .transform_plan import Elementwise, Request, TransformPolicy, as_policy, elementwise_job
@@ -61,10 +61,12 @@ def read_digitize(
     policy: TransformPolicy | None = None,
 ) -> Job:  # fmt: skip
     """Decide a call of `digitize`."""
+    if right is not False and not isinstance(right, bool | np.bool_):
+        raise Refused(f"{NAME}: right must be True or False, not {shown(right)}.")
     source = as_argument(x, "x")
     if not source.is_array or source.dtype.kind not in "biuf" or source.dtype.names:
-        shown = source.dtype if source.is_array else f"a {type(x).__name__}"
-        raise Refused(f"{NAME}: x must be a device array of numbers that have an order, not {shown}; pass a part.")
+        given = source.dtype if source.is_array else f"a {type(x).__name__}"
+        raise Refused(f"{NAME}: x must be a device array of numbers that have an order, not {given}; pass a part.")
     edges, reversed_edges = edges_argument(NAME, bins, stream, descending=True)
     if edges.size >= 1 << 31:
         raise ValueError(f"{NAME}: bins must be fewer than 2^31 edges, not {edges.size}.")
@@ -72,6 +74,8 @@ def read_digitize(
         target = as_output(out, "out")
         check_shape(NAME, target, source.shape)
         check_goes_into(NAME, "out", INT64, target.dtype)
+        if target.dtype.kind == "i":
+            check_holds(NAME, target.dtype, edges.size, "the last bin")
     host = isinstance(bins, list | tuple | range | np.ndarray)
     function = finding(compared_as(source.dtype, edges.dtype), bool(right), reversed_edges, host)
     calls = Calls.of(function)
@@ -100,10 +104,10 @@ def digitize(
     the next call with the same edges), or a device array, of which only the direction is looked at, in the kernel.
     right: bins have their right edge, and not their left one. An item and the edges are compared in NumPy's common
     dtype. NaN is behind all edges: bin len(bins) where they ascend, 0 where they descend.
-    out: a device array of the shape of `x`, of signed integers or floats; it is returned, nothing waits and nothing is
-    allocated.  num_items: how many items, in C order, are looked up: an int, or a device array of one
-    integer, which is read on the device.  stream: any stream object or handle; None: the current one of the arrays'
-    framework, else the legacy default stream.  policy: a `TransformPolicy` instead of the measured one.
+    out: a device array of the shape of `x`, of floats or of signed integers that hold len(bins); it is returned,
+    nothing waits and nothing is allocated. num_items: how many items, in C order, are looked up: an int, or a device
+    array of one integer, which is read on the device. stream: any stream object or handle; None: the current one of the
+    arrays' framework, else the legacy default stream. policy: a `TransformPolicy` instead of the measured one.
     Returns: `out`, or a new device array of int64: 0 for what is before the first edge, len(bins) for what is behind
     the last one.
     Cost: one launch; every item is read once, in as many comparisons as the number of edges has binary digits.

@@ -164,6 +164,7 @@ def argmin(x: Any, *, out: Any = None, num_items: Any = None, stream: Any = None
     """Return the place, in C order, of the smallest item of `x`, int64: the first one of equals; the first NaN.
 
     Errors: ValueError for no items; where their number is read on the device, −1 then.
+    Refused for an `out` that is not of signed integers that hold the last place.
     Example: x[i] = i % 3 -> 0.
     """
     if axis is not None:
@@ -177,6 +178,7 @@ def argmax(x: Any, *, out: Any = None, num_items: Any = None, stream: Any = None
     """Return the place, in C order, of the largest item of `x`, int64: the first one of equals; the first NaN.
 
     Errors: ValueError for no items; where their number is read on the device, −1 then.
+    Refused for an `out` that is not of signed integers that hold the last place.
     Example: x[i] = i % 3 -> 2.
     """
     if axis is not None:

@@ -22,7 +22,7 @@ from .reduce_families import Family
 from .reduce_meaning import result_after
 from .reduce_plan import NO_INIT, Flat, Reduction, Sized, flat_of
 from .reduce_policy import ReducePolicy, policy_for
-from .reduce_rules import check_goes_into
+from .reduce_rules import check_goes_into, check_holds
 
 
 def run(
@@ -44,6 +44,8 @@ def run(
         n, counter = counted(family.name, num_items, flat)
         if counter is not None:
             arguments.append(counter)
+    if family.finds and target is not None:
+        check_holds(family.name, target.dtype, n - 1, "the last place")
     plan = planned(family, flat, target, dtype, init, counter, policy)
     if n == 0 or counter is not None:
         check_items(family, plan, init, counter)
@@ -109,6 +111,8 @@ def run_to(family: Family, x: Any, out: Any, stream: Any) -> None:
 def known_call(family: Family, source: Argument, target: Argument) -> Known:
     """Check what the layouts of the arguments say, and decide all that they decide."""
     flat = flat_of(source.layout, "x")
+    if family.finds:
+        check_holds(family.name, target.dtype, flat.size - 1, "the last place")
     plan = planned(family, flat, as_output(target, "out"), None, None, None, None)
     if flat.size == 0:
         check_items(family, plan, None, None)

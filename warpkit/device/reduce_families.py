@@ -22,7 +22,8 @@ class Family:
     """A reduction that users ask for.
 
     build: (name, dtype of the items, `dtype=`) -> meaning, dtype of totals, dtype of results.  needs_items: nothing is
-    the result of no items.  parts: elements of the result.  fixed: no function of a user's is in it.
+    the result of no items.  parts: elements of the result.  fixed: no function of a user's is in it.  finds: the result
+    is a place.
     plans: what was compiled for it.  calls: what is known of calls with arrays of some layouts.
     """
 
@@ -31,6 +32,7 @@ class Family:
     needs_items: bool = False
     parts: int = 1
     fixed: bool = True
+    finds: bool = False
     plans: dict[Any, Any] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
 
@@ -130,8 +132,8 @@ FAMILIES = {
         Family("any", truths(ops.bit_or, INT32, BOOL)),
         Family("all", truths(ops.bit_and, INT32, BOOL)),
         Family("count_nonzero", truths(ops.add, INT64, INT64)),
-        Family("argmin", places(parts.first_smallest, parts.nowhere_smallest), needs_items=True),
-        Family("argmax", places(parts.first_largest, parts.nowhere_largest), needs_items=True),
+        Family("argmin", places(parts.first_smallest, parts.nowhere_smallest), needs_items=True, finds=True),
+        Family("argmax", places(parts.first_largest, parts.nowhere_largest), needs_items=True, finds=True),
         Family("minmax", build_minmax, needs_items=True, parts=2),
         Family("mean", build_mean),
     )

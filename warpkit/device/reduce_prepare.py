@@ -16,6 +16,7 @@ from .reduce_call import check_items, planned
 from .reduce_families import Family
 from .reduce_plan import NO_INIT, flat_of
 from .reduce_policy import ReducePolicy
+from .reduce_rules import check_holds
 
 
 def prepared(
@@ -26,6 +27,8 @@ def prepared(
     flat = flat_of(source.layout, "x")
     n, counter = (flat.size, None) if num_items is None else counted(family.name, num_items, flat)
     target = None if out is None else as_output(out, "out")
+    if family.finds and target is not None:
+        check_holds(family.name, target.dtype, n - 1, "the last place")
     plan = planned(family, flat, target, dtype, init, counter, policy)
     if n == 0 or counter is not None:
         check_items(family, plan, init, counter)

@@ -42,6 +42,12 @@ def total_of(name: str, item: np.dtype[Any], op: Any, dtype: Any) -> np.dtype[An
     return total
 
 
+def check_holds(name: str, target: np.dtype[Any], last: int, what: str) -> None:
+    """Refuse an `out` that does not hold numbers from −1 to `last`, which is `what`."""
+    if target.kind != "i" or last > np.iinfo(target).max:
+        raise Refused(f"{name}: out must be of signed integers that hold {last}, {what}, not of {target}; use int64.")
+
+
 def goes_into(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Return whether a value can be stored as `target`: NumPy's "same_kind", field by field."""
     if source.names or target.names:

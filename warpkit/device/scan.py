@@ -23,7 +23,9 @@ as it was.
 
 from typing import Any
 
-from ..errors import Refused
+import numpy as np
+
+from ..errors import Refused, shown
 from .calls import Job, prepares
 from .scan_call import read, run
 from .scan_families import CUMPROD, CUMSUM, ScanFamily, scan_family
@@ -34,9 +36,13 @@ __all__ = ["ScanPolicy", "cumprod", "cumsum", "exclusive_scan", "inclusive_scan"
 Policy = ScanPolicy | None
 
 
-def refuse_axis(name: str) -> None:
-    """Refuse `axis=`."""
-    raise Refused(f"{name}: axis= does not exist; the whole array is scanned, so pass one row at a time.")
+def direction(name: str, axis: Any, reverse: Any) -> bool:
+    """Return `reverse` as a bool; refuse what is none, and `axis=`."""
+    if axis is not None:
+        raise Refused(f"{name}: axis= does not exist; the whole array is scanned, so pass one row at a time.")
+    if not isinstance(reverse, bool | np.bool_):
+        raise Refused(f"{name}: reverse must be True or False, not {shown(reverse)}.")
+    return bool(reverse)
 
 
 def read_named(family: ScanFamily) -> Any:
@@ -46,8 +52,8 @@ def read_named(family: ScanFamily) -> Any:
         x: Any, *, out: Any = None, dtype: Any = None, init: Any = None, reverse: bool = False, num_items: Any = None,
         stream: Any = None, policy: Policy = None, axis: Any = None,
     ) -> Job:  # fmt: skip
-        if axis is not None:
-            refuse_axis(family.name)
+        if axis is not None or reverse is not False:
+            reverse = direction(family.name, axis, reverse)
         return read(family, x, out, dtype, init, reverse, num_items, stream, policy)
 
     return reader
@@ -60,8 +66,8 @@ def read_scan(name: str) -> Any:
         x: Any, op: Any, *, out: Any = None, dtype: Any = None, init: Any = None, reverse: bool = False,
         num_items: Any = None, stream: Any = None, policy: Policy = None, axis: Any = None,
     ) -> Job:  # fmt: skip
-        if axis is not None:
-            refuse_axis(name)
+        if axis is not None or reverse is not False:
+            reverse = direction(name, axis, reverse)
         return read(scan_family(name, op), x, out, dtype, init, reverse, num_items, stream, policy)
 
     return reader
@@ -77,8 +83,8 @@ def cumsum(x: Any, *, out: Any = None, dtype: Any = None, init: Any = None, reve
     Returns: the running sums, in that dtype.
     Example: 1, 2, 3 -> 1, 3, 6; init=10 -> 11, 13, 16; reverse=True -> 6, 5, 3.
     """
-    if axis is not None:
-        refuse_axis("cumsum")
+    if axis is not None or reverse is not False:
+        reverse = direction("cumsum", axis, reverse)
     return run(CUMSUM, x, out, dtype, init, reverse, num_items, stream, policy)
 
 
@@ -89,8 +95,8 @@ def cumprod(x: Any, *, out: Any = None, dtype: Any = None, init: Any = None, rev
 
     Returns: the running products.
     """
-    if axis is not None:
-        refuse_axis("cumprod")
+    if axis is not None or reverse is not False:
+        reverse = direction("cumprod", axis, reverse)
     return run(CUMPROD, x, out, dtype, init, reverse, num_items, stream, policy)
 
 
@@ -108,8 +114,8 @@ def inclusive_scan(x: Any, op: Any, *, out: Any = None, dtype: Any = None, init:
     Returns: the combinations, in that dtype; what `op` returns is converted to it.
     Example: the later one unless it is 0, of 0, 3, 0, 5, 0 -> 0, 3, 3, 5, 5; reverse=True -> 3, 3, 5, 5, 0.
     """
-    if axis is not None:
-        refuse_axis("inclusive_scan")
+    if axis is not None or reverse is not False:
+        reverse = direction("inclusive_scan", axis, reverse)
     return run(scan_family("inclusive_scan", op), x, out, dtype, init, reverse, num_items, stream, policy)
 
 
@@ -123,6 +129,6 @@ def exclusive_scan(x: Any, op: Any, *, out: Any = None, dtype: Any = None, init:
     Errors: ValueError for a user's operator without init.
     Example: add, of 5, 1, 2 -> 0, 5, 6; init=100 -> 100, 105, 106.
     """
-    if axis is not None:
-        refuse_axis("exclusive_scan")
+    if axis is not None or reverse is not False:
+        reverse = direction("exclusive_scan", axis, reverse)
     return run(scan_family("exclusive_scan", op), x, out, dtype, init, reverse, num_items, stream, policy)
