@@ -204,7 +204,7 @@ class TestR15ResultDtypes:
 
 def test_r16_items_totals_and_results_are_three_types():
     x = to_device(np.array([5, 2, 9], np.int16))  # totals (int16, int64), results int64
-    out = result(np.float32)
+    out = result(np.int8)
     device.argmin(x, out=out)
     assert out.copy_to_host()[0] == 1
     halves = device.transform_reduce(x, lambda v: (v, v * 0.5), lambda a, b: (a[0] + b[0], a[1] + b[1]))
