@@ -51,6 +51,13 @@ def check(x, bins, span=None, **options):
         np.testing.assert_array_equal(got, expected(x, bins, span), str(policy))
 
 
+def test_edges_of_halves_are_not_rounded_to_halves():
+    x = np.array([0.1], np.float16)  # 0.09998: below the edge, but NumPy's edge is that too
+    assert device.histogram(to_device(x), 10, (0, 1)).copy_to_host().argmax() == 0
+    assert np.histogram(x, 10, (0, 1))[0].argmax() == 1
+    check(x, 10, (0, 1))
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=label)
 def test_every_dtype(dtype):
     x = values(dtype, 500 if SIMULATOR else 100_003)

@@ -155,8 +155,9 @@ def histogram(
     Args: bins: a number of even bins, up to 2^31 − 1; or ascending edges, one more than bins: a sequence, a NumPy array
     (both kept on the device for the next call with the same edges), or a device array, which is not looked at.
     range: (low, high) of even bins; None: from the smallest item to the largest, for which the host waits.
-    Even edges are NumPy's in float64 for integers, in the dtype of `x` for floats, in float32 for float16: items on an
-    edge fall where NumPy puts them. NaN and what is outside is not counted.
+    Even edges are NumPy's in float64 for integers, in the dtype of `x` for floats: items on an edge fall where NumPy
+    puts them. float16 is counted as `x.astype(np.float32)` is, for NumPy's own edges of float16 are rounded to that,
+    which moves them by up to 1 in 2,000. NaN and what is outside is not counted.
     Cost: items of one byte are counted as they are, 32 copies of 256 counters, others likewise in up to 32 copies of
     the bins; from about 50,000 bins on, or with few items for them, by atomics on the output.
     Errors: ValueError for a range that is not finite or descends, for edges that do.
