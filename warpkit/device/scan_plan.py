@@ -20,16 +20,16 @@ from ..host.launch import captured_arguments
 from ..host.program import Program
 from ..simt import machine
 from ..simt.specs import ArraySpec, Options, Spec, array_spec, tuple_spec
-from ..simt.states import state_dtype
+from ..simt.states import LONGEST_IN_ONE_ACCESS, state_dtype
 from .reduce_plan import COUNT, INVERSE, Flat
 from .scan_families import ScanFamily
+from .scan_few import FewShape, few_kernel
 from .scan_kernel import Scan, ring_kernel, shared_bytes, tile_kernel
 from .scan_policy import ScanPolicy, odd
 from .tiles import TileShape
 
 VECTOR = 16  # bytes that a thread writes at once
 STATIC = 1 << 10  # bytes of shared memory beside what totals and tiles take
-Maker = Callable[[Scan, TileShape], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def source_packer(source: Argument, flat: Flat) -> Callable[[int, Any], Any]:
     return lambda address, owner: machine.tuple_payload([pack(address, owner), inverses])
 
 
-def options_for(shape: TileShape, blocks: int) -> Options:
+def options_for(shape: TileShape | FewShape, blocks: int) -> Options:
     """Return how a kernel is compiled: with registers for so many blocks of such a shape on a multiprocessor."""
     return Options(launch_bounds=(shape.threads, blocks))
 
@@ -116,19 +116,30 @@ class Sized(NamedTuple):
     count: Any
 
 
-class Working:
-    """One of the two kernels of a scan, compiled, with what its launches take."""
+class Form(NamedTuple):
+    """One of the kernels of a scan. blocks: of the ring's, on a multiprocessor; 0 for the others."""
 
-    def __init__(self, what: ScanOf, make: Maker, shape: TileShape, blocks: int, ring: bool) -> None:
-        scan, properties = scan_of(what), machine.properties()
-        self.shape = fitted(scan, shape, what.total, properties.shared_per_block)
-        self.shared, self.ring, self.blocks = shared_bytes(scan, self.shape), ring, blocks
-        self.program = Program(make(scan, self.shape), options_for(self.shape, blocks))
+    kernel: Callable[..., Callable[..., Any]]
+    shape: TileShape | FewShape
+    blocks: int = 0
+
+
+class Working:
+    """One of the kernels of a scan, compiled, with what its launches take."""
+
+    def __init__(self, what: ScanOf, form: Form) -> None:
+        scan, properties, shape = scan_of(what), machine.properties(), form.shape
+        self.blocks, self.shared = form.blocks, 0
+        if isinstance(shape, TileShape):
+            shape = fitted(scan, shape, what.total, properties.shared_per_block)
+            self.shared = shared_bytes(scan, shape)
+        self.shape = shape
+        self.program = Program(form.kernel(scan, shape), options_for(shape, max(form.blocks, 1)))
         self.specs = specs_of(what)
         self._adopt(self.program.compiled(self.specs)[0].kernel)
 
     def _adopt(self, kernel: machine.Kernel) -> None:
-        resident = machine.occupancy(kernel, self.shape.threads, self.shared) if self.ring else 1
+        resident = machine.occupancy(kernel, self.shape.threads, self.shared) if self.blocks else 1
         self.kernel = kernel
         self.most_blocks = max(min(resident, self.blocks), 1) * machine.properties().multiprocessors
         self._sizes: dict[int, Sized] = {}
@@ -145,31 +156,55 @@ class Working:
         return self._sizes.get(n) or remember(self._sizes, n, self._size(n))
 
     def _size(self, n: int) -> Sized:
-        tiles = -(-n // self.shape.tile_items)
+        shape = self.shape
+        tiles = -(-n // shape.tile_items)
         if tiles > MOST_TILES:
             raise ValueError(f"a scan of {n} items has {tiles} tiles, more than 2^28; pass a policy with larger ones.")
-        blocks = min(tiles, self.most_blocks) if self.ring else tiles
-        slots = HEAD + tiles if self.ring or tiles > 1 else 0
-        grid, block = (blocks, 1, 1), (self.shape.threads, 1, 1)
-        return Sized(self.kernel, grid, block, self.shared, slots, n, machine.scalar_payload(COUNT, n))
+        blocks = min(tiles, self.most_blocks) if self.blocks else tiles
+        asks = shape.states > 0 if isinstance(shape, FewShape) else self.blocks > 0 or tiles > 1
+        threads = shape.threads_for(n) if isinstance(shape, FewShape) else shape.threads
+        slots, count = HEAD + tiles if asks else 0, machine.scalar_payload(COUNT, n)
+        return Sized(self.kernel, (blocks, 1, 1), (threads, 1, 1), self.shared, slots, n, count)
 
 
 class Scanning:
-    """A scan of one kind of array: a kernel for few items and one for many."""
+    """A scan of one kind of array: its kernels, each compiled when a number of items asks for it."""
 
     def __init__(self, what: ScanOf, policy: ScanPolicy) -> None:
         self.what, self.policy, self.total, self.starts = what, policy, what.total, what.starts
         self.specs = specs_of(what)
         self.states = array_spec(state_dtype(what.total), 1)
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
-        self._few: Working | None = None
-        self._many: Working | None = None
+        self.free = what.family.fixed and not what.total.names
+        self._working: dict[Form, Working] = {}
 
-    def working(self, n: int) -> Working:
-        """Return the kernel for `n` items, compiling it where it is the first time."""
-        policy = self.policy
-        if n < policy.ring_from:
-            found = self._few = self._few or Working(self.what, tile_kernel, policy.tile, 1, False)
-        else:
-            found = self._many = self._many or Working(self.what, ring_kernel, policy.ring, policy.blocks, True)
+    def working(self, n: int, apart: bool = False) -> Working:
+        """Return the kernel for `n` items, compiling it where it is the first time.
+
+        apart: no item lies where a result goes.
+        """
+        form = self._form(n, apart and self.free)
+        found = self._working.get(form)
+        if found is None:
+            found = self._working[form] = Working(self.what, form)
         return found
+
+    def _form(self, n: int, free: bool) -> Form:
+        policy = self.policy
+        if n >= policy.ring_from:
+            return Form(ring_kernel, policy.ring, policy.blocks)
+        threads, items = policy.one_threads, policy.one_items
+        if n <= threads * items:
+            return Form(few_kernel, FewShape(threads, items))
+        if free and n <= policy.sweep_until:
+            return Form(few_kernel, FewShape(threads, items, policy.sweep_loads))
+        if (
+            free
+            and n <= policy.look_until
+            and n > policy.look_threads * policy.look_items
+            and self.states.dtype.itemsize <= LONGEST_IN_ONE_ACCESS
+        ):
+            return Form(few_kernel, FewShape(policy.look_threads, policy.look_items, 0, policy.look_states))
+        if n <= threads * policy.large_items:
+            return Form(few_kernel, FewShape(threads, policy.large_items))
+        return Form(tile_kernel, policy.tile)

@@ -1,0 +1,121 @@
+"""Look-back without drawn numbers: a block works on the tile of its own index, and waits for no block without end.
+
+What a tile adds up to is usually there soon, from a block that began earlier or at the same time. If not, its block may
+not run before others end: then whoever needs the total reads the tile itself and publishes it in its block's place. So
+a block asks for nothing before it reads its items. For that nobody may have written over them: not in place.
+
+The launch's epoch is what the counter says at first; every block counts itself there at its end, and the last one puts
+the epoch up: see block/lookback.py.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..block.lookback import COUNTER, FIRST_PAUSE, LONG, LONGEST_PAUSE, publish
+from ..block.shape import int32, lane_number
+from ..block.states import HEAD
+from ..simt.lanes import as_mask, grid_size, thread_index
+from ..simt.machine import device_function
+from ..simt.memory import load_relaxed, local_array, put, scratch, take
+from ..simt.ops import maximum
+from ..simt.states import ABSENT, INCLUSIVE, load_state, state_value, store_state, viewed
+from ..simt.sync import barrier, sleep
+from ..simt.types import cast_like, combine, hold, identity_or_own
+from ..warp.chain import reduce_members
+from ..warp.participants import FULL_MASK
+from .tiles import end_draw, start_draw
+
+PATIENCE = 64  # looks at a tile that is not there, before it is read: some 15 µs
+
+
+@device_function()
+def launch_counter(states):
+    """Return the counter that says which epoch it is, int64; called before this block arrives."""
+    return load_relaxed(viewed(states, LONG), COUNTER)
+
+
+@device_function()
+def arrive(states, num_tiles):
+    """Count this block as done; the last one of the grid ends the launch. Called by one thread, which looks no more."""
+    end_draw(states, start_draw(states), num_tiles, grid_size())
+
+
+def own_total(op: Callable[..., Any], fetch: Callable[..., Any], lowest: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function (source, tile, tile_items, num_items, like) -> what the items of a whole tile add up to.
+
+    Called by a whole warp; the operator is a built-in one.
+    """
+
+    def total_of(source, tile, tile_items, num_items, like):
+        total = identity_or_own(op, like)
+        j = lane_number()
+        while j < tile_items:
+            item = cast_like(like, hold(fetch(source, lowest(int32(tile * tile_items + j), 1, num_items))))
+            total = combine(op, total, item)
+            j = int32(j + 32)
+        return reduce_members(total, op, FULL_MASK, 32)
+
+    return total_of
+
+
+def looking_back(each: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that publishes what a tile adds up to and returns what all tiles before it do.
+
+    each: states that a lane looks at at once.  total: their type, for `local_array`.  op: a built-in operator.
+    total_of: see `own_total`.
+    """
+    window = 32 * each
+
+    def survey(values, known, states, last, epoch, like):
+        inclusive, absent = int32(-1), int32(-1)
+        for k in range(each):
+            state = load_state(states, HEAD + max(int32(last - lane_number() - 32 * k), 0), epoch, like)
+            values[k], known[k] = state[0], int32(state[1])
+        for k in range(each):
+            at = int32(last - lane_number() - 32 * k)
+            if at >= 0 and known[k] == INCLUSIVE:
+                inclusive = max(inclusive, at)
+            if at >= 0 and known[k] == ABSENT:
+                absent = max(absent, at)
+        return reduce_members(inclusive, maximum, FULL_MASK, 32), reduce_members(absent, maximum, FULL_MASK, 32)
+
+    def look(states, counter, tile, own, source, tile_items, num_items):
+        like = state_value(states, own)
+        words = scratch(1, like)
+        if thread_index() < 32:
+            values, known = local_array(each, total), local_array(each, np.int32)
+            epoch = as_mask(counter >> 32)
+            if thread_index() == 0:
+                publish(states, tile, like, epoch)
+            prefix = identity_or_own(op, like)
+            last = int32(tile - 1)
+            turns, pause = int32(0), int32(0)
+            while last >= 0:
+                inclusive, absent = survey(values, known, states, last, epoch, like)
+                while absent > inclusive:
+                    if turns == PATIENCE:
+                        missing = total_of(source, absent, tile_items, num_items, like)
+                        if thread_index() == 0:
+                            publish(states, absent, missing, epoch)
+                        turns = int32(PATIENCE - 2)
+                    if pause > 0:
+                        sleep(pause)
+                    pause = int32(min(2 * pause + FIRST_PAUSE, LONGEST_PAUSE))
+                    turns = int32(turns + 1)
+                    inclusive, absent = survey(values, known, states, last, epoch, like)
+                for k in range(each):
+                    at = int32(last - lane_number() - 32 * k)
+                    if at >= max(inclusive, 0):
+                        prefix = combine(op, prefix, values[k])
+                last = int32(-1 if inclusive >= 0 else last - window)
+            prefix = reduce_members(prefix, op, FULL_MASK, 32)
+            if thread_index() == 0:
+                put(words, 0, 1, prefix)
+                if tile > 0:
+                    store_state(states, HEAD + tile, combine(op, prefix, like), epoch, INCLUSIVE)
+        barrier()
+        return take(words, 0, 1, like)
+
+    return look
