@@ -92,6 +92,11 @@ def test_every_module_stands_on_a_floor(name, source):
     assert floor(name) in FLOORS
 
 
+def test_contributors_are_told_of_every_floor():
+    told = re.findall(r"^warpkit/(\w+) ", (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert told == [name for name in FLOORS if (ROOT / name).is_dir()]
+
+
 @pytest.mark.parametrize(("name", "source"), MODULES, ids=IDS)
 def test_imports_point_only_down(name, source):
     assert upward(name, source) == []
