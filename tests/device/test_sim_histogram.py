@@ -9,10 +9,10 @@ from numba import cuda
 
 from tests.block.schedules import explore, found_by
 from warpkit import device
-from warpkit.device import clearing, histogram_kernel
+from warpkit.device import clearing, histogram_common
 
 PRIVATE = device.HistogramPolicy(threads=32, loads=1, shared=1 << 8, worth=1)
-COMMON = device.HistogramPolicy(threads=32, loads=1, most_shared=0)
+COMMON = device.HistogramPolicy(threads=32, loads=1, most_shared=0, table=16, emptied=64)
 
 
 def counting(policy):
@@ -40,5 +40,5 @@ def test_counts_are_right_under_every_schedule(policy):
 
 
 def test_adding_before_the_output_is_clear_is_found(monkeypatch):
-    monkeypatch.setattr(histogram_kernel, "await_clear", lambda out, store: None)
+    monkeypatch.setattr(histogram_common, "await_clear", lambda out, store: None)
     assert found_by(counting(COMMON), BaseException, 60) is not None

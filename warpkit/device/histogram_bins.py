@@ -1,26 +1,29 @@
 """Which bin a value is in.
 
-A `Finder` has two device functions. find: (value, numbers, edges) -> (int32 bin, −1 for none; whether that is certain:
-otherwise it is −1 too).  settle: (value, numbers, edges) -> the bin of a value for which it is not.
+A `Finder` has two device functions. find: (value, numbers, edges) -> (int32 bin; −1, or as many as there are bins, for
+none; whether that is certain).  settle: (value, numbers, edges) -> the bin of a value for which it is not.
 
 Even bins are those of NumPy's edges, low + i · step, rounded to the edges' type. A position among them by one product
 says which bin, unless it lies so near to an edge that rounding might have carried it over: only then edges are computed
-and compared. How near that is the host works out.
+and compared. How near that is the host works out. Where all edges are exact, or float64 is used anyway, one comparison
+with the nearest edge settles every item at once.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..block.shape import int32
 from ..simt.machine import device_function
+from ..simt.memory import local_array, put, take
 from ..simt.types import as_index, as_int64, cast_like, hold, truncated
 from .sorted_search import leading, not_above
 
 EXACT_EDGES = 1 << 16  # up to so many bins the host looks at every edge
+MOST_ALIGNED = 1 << 21  # up to such multiples edges are found by one rounding
+OFTEN = 1e-3  # of the items near edges: from there on a look at an edge for each of them costs less
 
 
 class Finder(NamedTuple):
@@ -86,10 +89,8 @@ def beside(number, value, numbers):
     return found
 
 
-def finding_even(edge: Any, real: Any, beside_edges: bool) -> Finder:
-    """Return what finds even bins; edges are of type `edge`, positions are computed as `real`.
-
-    beside_edges: items are integers, whose positions are kept off the edges.
+def finding_even(edge: Any, real: Any) -> Finder:
+    """Return what finds even bins for integers, whose positions, computed as `real`, are kept off the edges.
 
     Its numbers: (lowest value, highest value: in the type of the items, of floats in that of the edges; where positions
     begin, bins per unit, place in its bin of a value on an edge: all `real`; step, the last edge above the first, first
@@ -105,7 +106,7 @@ def finding_even(edge: Any, real: Any, beside_edges: bool) -> Finder:
         whole = truncated(position)
         certain = abs(position - cast_like(like, whole) - half) <= numbers[9]
         inside = (cast_like(numbers[0], value) >= numbers[0]) & (cast_like(numbers[1], value) <= numbers[1])
-        found = min(whole, numbers[8]) if beside_edges else whole  # the last edge is near itself otherwise
+        found = min(whole, numbers[8])  # the last edge is near itself otherwise
         return int32(found if inside & certain else -1), certain or not inside
 
     def settle_even(value, numbers, edges):
@@ -115,24 +116,94 @@ def finding_even(edge: Any, real: Any, beside_edges: bool) -> Finder:
     return Finder(find_even, settle_even)
 
 
-@dataclass(frozen=True)
-class EvenBins:
-    """Even bins over a range for items of one dtype: what the kernel is made for, and its numbers."""
+def bits_as(word: Any) -> Callable[..., Any]:
+    """Return the function that gives the bits of a float as the unsigned integer `word` of as many bytes."""
+    like, words = word(0), np.dtype(word).itemsize // 4
 
-    edge: Any
-    real: Any
-    whole: bool
+    def bits(value):
+        held = local_array(words, np.uint32)
+        put(held, 0, 1, value)
+        return take(held, 0, 1, like)
+
+    return device_function()(bits)
+
+
+ROUNDER = np.float32(3 << 22)  # added to a number up to 2^22 it leaves that, rounded to a whole one, in the last bits
+FIRST = np.uint32(ROUNDER.view(np.uint32) - np.uint32(1))  # the bits of the sum for −1
+bits_of_float = bits_as(np.uint32)
+
+
+@device_function()
+def number_in(rounded, last):
+    """Return the whole number in `rounded`, the sum of it and `ROUNDER`: −1 or `last` + 1 for any other than bins."""
+    above = cast_like(FIRST, bits_of_float(rounded) - FIRST)
+    return int32(min(above, cast_like(FIRST, last + 2)) - 1)
+
+
+def finding_aligned() -> Finder:
+    """Return what finds even bins whose edges are the whole multiples of a power of two, for floats of up to 4 bytes.
+
+    Its numbers: as of `finding_even`, but [2]: ROUNDER less the number of the first edge among the multiples; [3]: 1 /
+    step; [4]: step; [9]: the number before the last edge.
+    """
+    like = np.float32(0)
+
+    def find_aligned(value, numbers, edges):
+        number = cast_like(like, value)
+        number = numbers[9] if number == numbers[1] else number
+        rounded = number * numbers[3] + numbers[2]
+        nearest = (rounded - numbers[2]) * numbers[4]  # an edge, exactly, where the item is between edges
+        beyond = cast_like(like, 1 if number < nearest else 0)
+        return number_in(rounded - beyond, numbers[8]), True
+
+    return Finder(find_aligned, never_settled)
+
+
+def finding_near() -> Finder:
+    """Return what finds even bins of float32 for floats of up to 4 bytes, if need be by looking at the edges.
+
+    Its numbers: as of `finding_even`, but [2]: the middle of the first bin.
+    """
+    like = np.float32(0)
+
+    def find_near(value, numbers, edges):
+        above = cast_like(like, value) - numbers[2]
+        rounded = above * numbers[3] + ROUNDER
+        found = number_in(rounded, numbers[8])
+        certain = abs(above * numbers[3] - (rounded - ROUNDER)) <= numbers[9]
+        return found, certain
+
+    def settle_near(value, numbers, edges):
+        number = cast_like(like, value)
+        found = number_in((number - numbers[2]) * numbers[3] + ROUNDER, numbers[8])
+        inside = (number >= numbers[0]) & (number <= numbers[1])
+        return int32(beside(int32(min(found, numbers[8])), number, numbers) if inside else -1)
+
+    return Finder(find_near, settle_near)
+
+
+def finding_beside_one(edge: Any) -> Finder:
+    """Return what finds even bins by a look at the one edge that is nearest; edges are of type `edge`.
+
+    Its numbers: as of `finding_even`; positions are float64.
+    """
+    edge_like, like = edge(0), np.float64(0)
+
+    def find_beside_one(value, numbers, edges):
+        number = cast_like(edge_like, value)
+        nearest = truncated((cast_like(like, value) - numbers[2]) * numbers[3] + 0.5)
+        found = int32(min(nearest - (1 if number < edge_at(nearest, numbers, number) else 0), numbers[8]))
+        return int32(found if (number >= numbers[0]) & (number <= numbers[1]) else -1), True
+
+    return Finder(find_beside_one, never_settled)
+
+
+class EvenBins(NamedTuple):
+    """Even bins over a range for items of one dtype: their finder, what it was made from, its numbers."""
+
+    finder: Finder
+    types: tuple[Any, ...]
     numbers: tuple[Any, ...]
-
-    @property
-    def types(self) -> tuple[Any, ...]:
-        """What the kernel is compiled for, but for the types of the numbers; these may differ."""
-        return self.edge, self.real, self.whole
-
-    @property
-    def finder(self) -> Finder:
-        """What finds them."""
-        return finding_even(self.edge, self.real, self.whole)
 
 
 def checked_range(name: str, low: Any, high: Any) -> tuple[float, float]:
@@ -148,28 +219,88 @@ def checked_range(name: str, low: Any, high: Any) -> tuple[float, float]:
 def even_bins(name: str, item: np.dtype[Any], bins: int, given: tuple[Any, Any]) -> EvenBins:
     """Return the even bins that NumPy makes for items of dtype `item` over a range."""
     low, high = checked_range(name, *given)
-    whole = item.kind != "f"
-    edge = np.float64 if whole or item == np.float64 else np.float32
-    real = np.float32 if item.itemsize <= 2 or edge is np.float32 else np.float64
+    edge: Any = np.float64 if item.kind != "f" or item == np.float64 else np.float32
     step = (high - low) / bins
     with np.errstate(over="ignore"):
         first, last = float(edge(low)), float(edge(high))
     most = max(abs(first), abs(last))
     if not math.isfinite(step) or not step > 0 or float(edge(most + step)) == float(edge(most)):
         raise ValueError(f"{name}: {bins} bins are too many for the range ({low}, {high}): no {edge.__name__} between.")
-    rounding = float(np.finfo(real).eps)
-    begin = real(low)
-    scale = real(1 / step) if 1 / step < float(np.finfo(real).max) else real(0)
-    near = 4 * rounding * bins + float(np.finfo(edge).eps) * most / step
-    near += 2 * rounding * abs(low) / step if float(begin) != low else 0
-    near = near if scale > 0 and bins * rounding < 0.1 else 1.0
-    shift = _beside_edges(low, high, bins, step) * float(scale) if whole else 0.0
-    bounds = _whole_bounds(item, low, high) if whole else (edge(first), edge(last))
+    span = Span(low, high, bins, step, most)
+    if item.kind != "f":
+        return _even_of_integers(item, span)
+    ends = edge(first), edge(last)
+    if edge is np.float32:
+        if span.aligned:
+            even = _even("aligned", edge, ends, span, float(ROUNDER) - low / step, np.float32, step)
+            return even._replace(numbers=(*even.numbers[:9], np.nextafter(ends[1], np.float32(-np.inf))))
+        near = span.near(np.float32, edge, low + step / 2, 1.5)
+        if near < OFTEN:
+            return _even("near", edge, ends, span, low + step / 2, np.float32, near=near)
+    if span.near(np.float64, edge, low, 4) < 0.4:
+        return _even("beside one", edge, ends, span, low, np.float64)
+    return _even("any", edge, ends, span, low, np.float64, near=1.0)
+
+
+class Span(NamedTuple):
+    """Even bins as numbers: the range, how many, the width of one, the largest magnitude of an edge."""
+
+    low: float
+    high: float
+    bins: int
+    step: float
+    most: float
+
+    @property
+    def aligned(self) -> bool:
+        """Whether all edges are whole multiples of a power of two that float32 has, and steps."""
+        first, step = self.low / self.step, self.step
+        exact = math.frexp(step)[0] == 0.5 and 2.0**-100 < step < 2.0**100 and step * self.bins == self.high - self.low
+        return exact and first.is_integer() and abs(first) + self.bins < MOST_ALIGNED
+
+    def near(self, real: Any, edge: Any, begin: float, roundings: float) -> float:
+        """Return how far, in bins, an item may seem to be from where it is among edges of type `edge`.
+
+        real: type of positions, which are counted from `begin` with so many `roundings` of them.
+        """
+        rounding = float(np.finfo(real).eps)
+        if not 1 / self.step < float(np.finfo(real).max):
+            return 1.0
+        from_begin = 0.0 if float(real(begin)) == begin else rounding * abs(begin) / self.step
+        edges = 0.55 * float(np.finfo(edge).eps) * self.most / self.step
+        return 1.1 * roundings * rounding * self.bins + edges + from_begin
+
+
+def _even(
+    how: str, edge: Any, ends: tuple[Any, Any], span: Span, begin: float, real: Any, scaled: float = 0.0,
+    near: float = 0.0, shift: float = 0.0,
+) -> EvenBins:  # fmt: skip
+    """Return even bins; `scaled`: what takes the place of the step where positions begin in it."""
+    inverse = 1 / span.step
+    scale = real(inverse) if inverse < float(np.finfo(real).max) else real(0)
     numbers = (
-        *bounds, begin, scale, real(shift),
-        step, high - low, low, np.int32(bins - 1), real(0.5 - near),
+        *ends, real(begin), scale, real(scaled or shift),
+        span.step, span.high - span.low, span.low, np.int32(span.bins - 1), real(0.5 - near),
     )  # fmt: skip
-    return EvenBins(edge, real, whole, numbers)
+    makers = {
+        "aligned": finding_aligned,
+        "near": finding_near,
+        "beside one": lambda: finding_beside_one(edge),
+        "any": lambda: finding_even(edge, real),
+    }
+    return EvenBins(makers[how](), (how, edge, real), numbers)
+
+
+def _even_of_integers(item: np.dtype[Any], span: Span) -> EvenBins:
+    """Return even bins for integers of dtype `item`."""
+    real: Any = np.float32 if item.itemsize <= 2 else np.float64
+    near = 4 * float(np.finfo(real).eps) * span.bins + float(np.finfo(np.float64).eps) * span.most / span.step
+    near += 2 * float(np.finfo(real).eps) * abs(span.low) / span.step if float(real(span.low)) != span.low else 0
+    scale = float(real(1 / span.step)) if 1 / span.step < float(np.finfo(real).max) else 0.0
+    near = near if scale > 0 and span.bins * float(np.finfo(real).eps) < 0.1 else 1.0
+    shift = _beside_edges(span.low, span.high, span.bins, span.step) * scale
+    ends = _whole_bounds(item, span.low, span.high)
+    return _even("any", np.float64, ends, span, span.low, real, near=near, shift=shift)
 
 
 def _whole_bounds(item: np.dtype[Any], low: float, high: float) -> tuple[Any, Any]:

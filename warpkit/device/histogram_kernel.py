@@ -1,4 +1,4 @@
-"""The kernels that count: in counters of the block's own, or straight in the output where there are too many bins.
+"""The kernel that counts in counters of the block's own; see histogram_common.py for bins that are too many for that.
 
 One launch, which clears the output itself: see clearing.py.
 
@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..block.shape import int32
-from ..simt.bits import lowest_bit, popcount
-from ..simt.lanes import ballot, block_x, grid_x, shuffle, thread_x
+from ..simt.bits import lowest_bit
+from ..simt.lanes import block_x, grid_x, thread_x
 from ..simt.machine import device_function
-from ..simt.memory import atomic_add, dynamic_shared, local_array
+from ..simt.memory import accumulate, atomic_add, dynamic_shared, local_array
 from ..simt.sync import barrier
 from ..simt.types import as_index, cast_like
-from ..warp.participants import FULL_MASK
 from .clearing import await_clear, clear, leave
 from .histogram_bins import Finder
 from .reduce_reading import Reading
@@ -31,6 +30,7 @@ class Counting:
 
     finder: finds the counter of an item.  place: (number of a counter, numbers, edges) -> the bin that it counts.
     result: type of the output's elements.  threads: of a block.  copies_shift: exponent of the copies of a counter.
+    table_shift: exponent of the places of a table.  emptied: items of a block after which it is emptied.
     """
 
     finder: Finder
@@ -39,6 +39,8 @@ class Counting:
     result: Any
     threads: int
     copies_shift: int = 0
+    table_shift: int = 0
+    emptied: int = 0
 
 
 @device_function()
@@ -68,32 +70,9 @@ def placing_bytes(finder: Finder, item: Any) -> Callable[..., Any]:
 
 
 @device_function()
-def count_own(counters, number, shift, own):
-    """Count a value in this lane's copy of a counter; −1: in none."""
-    if number >= 0:
-        atomic_add(counters, as_index((number << shift) + own), 1)
-
-
-@device_function()
-def count_alone(out, number, one):
-    """Count a value in the output; −1: in none."""
-    if number >= 0:
-        atomic_add(out, as_index(number), one)
-
-
-@device_function()
-def count_together(out, number, one):
-    """Count a value in the output; −1: in none. Lanes that agree with the first one leave it to that lane.
-
-    Called by: all lanes of a warp.
-    """
-    first = shuffle(FULL_MASK, number, 0)
-    agreeing = ballot(FULL_MASK, number == first)
-    if (thread_x() & 31) == 0:
-        if number >= 0:
-            atomic_add(out, as_index(number), cast_like(one, popcount(agreeing)))
-    elif number != first:
-        count_alone(out, number, one)
+def count_own(counters, number, shift, change):
+    """Change this lane's copy of the counter of a bin; −1, or as many as there are bins, has one too, for nothing."""
+    atomic_add(counters, as_index(int32(number + 1) << shift), change)
 
 
 @device_function()
@@ -112,11 +91,11 @@ def fold_copies(counters, number, shift, copies):
 def private_kernel(what: Counting) -> Callable[..., Any]:
     """Return the kernel that counts in shared memory.
 
-    Called by: any flat grid of such blocks, with 4 bytes of dynamic shared memory for every copy of a counter;
-    a block sees fewer than 2^31 items.
+    Called by: any flat grid of such blocks, with 4 bytes of dynamic shared memory for every copy of a counter, and of
+    two more, which count what is in no bin; a block sees fewer than 2^31 items.
     Args: x: the items.  count: see `Reading.number`.  inverses: 1 / extents of `x` behind the first one.  numbers,
-    edges: as `find` takes them.  counters: (how many, how many
-    copies of each).  store: scratch of `SLOTS` int64.  out: the counts of the bins.
+    edges: as `find` takes them.  counters: (how many, how many copies of each).  store: scratch of `SLOTS` int64.
+    out: the counts of the bins.
     """
     find, settle, place_of, shift = what.finder.find, what.finder.settle, what.place, what.copies_shift
     reading, nothing, one, threads = what.reading, what.result(0), what.result(1), what.threads
@@ -126,8 +105,9 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
 
     def count_in_shared_memory(x, count, inverses, numbers, edges, counters, store, out):
         items, again = local_array(held, item), local_array(1, item)
-        mine = dynamic_shared(counters[0] << shift, np.int32, 0)
+        mine = dynamic_shared((counters[0] + 2) << shift, np.int32, 0)
         own = int32((thread_x() & 31) & ((1 << shift) - 1))
+        lane = dynamic_shared(((counters[0] + 2) << shift) - own, np.int32, 4 * own)
         at = thread_x()
         while at < mine.size:
             mine[as_index(at)] = 0
@@ -141,7 +121,7 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
         if block_x() == 0 and thread_x() < head + tail:
             edge = thread_x() + 0 * n
             fetch_item(items, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
-            count_own(mine, bin_of(items[0], numbers, edges, find, settle), shift, own)
+            count_own(lane, bin_of(items[0], numbers, edges, find, settle), shift, 1)
         begin = block_x() * (loads * threads) + thread_x()
         while begin < vectors:
             for k in range(loads):  # where nothing is left, the last vector again: no read waits for a condition
@@ -152,11 +132,15 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
                     left = int32(0)  # one bit for each item whose bin is not certain
                     for j in range(length):
                         number, certain = find(items[k * length + j], numbers, edges)
-                        count_own(mine, number, shift, own)
+                        count_own(lane, number, shift, 1)
                         left = int32(left if certain else left | (1 << j))
                     while left != 0:  # seldom, so read again: no register is held for it
                         fetch_item(again, 0, x, head + at * length + lowest_bit(left), inverses)
-                        count_own(mine, settle(again[0], numbers, edges), shift, own)
+                        number, _ = find(again[0], numbers, edges)
+                        right = settle(again[0], numbers, edges)
+                        if right != number:
+                            count_own(lane, number, shift, -1)
+                            count_own(lane, right, shift, 1)
                         left = int32(left & (left - 1))
             begin += grid_x() * (loads * threads)
         # what the block has counted
@@ -164,59 +148,11 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
         await_clear(out, store)
         at = thread_x()
         while at < counters[0]:
-            total = fold_copies(mine, at, shift, counters[1])
+            total = fold_copies(mine, int32(at + 1), shift, counters[1])
             place = place_of(at, numbers, edges)
             if total != 0 and place >= 0:
-                atomic_add(out, as_index(place), cast_like(one, total))
+                accumulate(out, as_index(place), cast_like(one, total))
             at = int32(at + threads)
         leave(store)
 
     return count_in_shared_memory
-
-
-def common_kernel(what: Counting) -> Callable[..., Any]:
-    """Return the kernel that counts in the output itself.
-
-    Called by, args: as `private_kernel`, without dynamic shared memory; `counters` is not used.
-    """
-    find, settle, reading = what.finder.find, what.finder.settle, what.reading
-    nothing, one, threads = what.result(0), what.result(1), what.threads
-    number_of, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
-    length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
-    loads, held, item = reading.loads, reading.loads * reading.length, reading.item
-
-    def count_in_the_output(x, count, inverses, numbers, edges, counters, store, out):
-        items, again = local_array(held, item), local_array(1, item)
-        clear(out, store, nothing)
-        await_clear(out, store)
-        n = number_of(count, x)
-        head = before(x, n, item_shift)
-        vectors = (n - head) >> length_shift
-        tail = n - head - (vectors << length_shift)
-        if block_x() == 0:
-            number = int32(-1)
-            if thread_x() < head + tail:
-                edge = thread_x() + 0 * n
-                fetch_item(items, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
-                number = bin_of(items[0], numbers, edges, find, settle)
-            count_together(out, number, one)
-        begin = block_x() * (loads * threads)
-        while begin < vectors:
-            for k in range(loads):
-                at = begin + thread_x() + k * threads
-                fetch(items, k * length, x, head + min(at, vectors - 1) * length, inverses)
-            for k in range(loads):
-                at = begin + thread_x() + k * threads
-                left = int32(0)
-                for j in range(length):
-                    number, certain = find(items[k * length + j], numbers, edges)
-                    count_together(out, int32(number if at < vectors else -1), one)
-                    left = int32(left if certain else left | (1 << j))
-                while left != 0 and at < vectors:
-                    fetch_item(again, 0, x, head + at * length + lowest_bit(left), inverses)
-                    count_alone(out, settle(again[0], numbers, edges), one)
-                    left = int32(left & (left - 1))
-            begin += grid_x() * (loads * threads)
-        leave(store)
-
-    return count_in_the_output

@@ -15,9 +15,9 @@ from ..simt.specs import ArraySpec, Options, Spec, array_spec, scalar_spec, tupl
 from .calls import Items, Job, Use, check_shape, entered, output_of
 from .clearing import SLICE, SLOTS
 from .histogram_bins import BYTES, Finder
+from .histogram_common import common_kernel
 from .histogram_kernel import (
     Counting,
-    common_kernel,
     place_itself,
     placing_bytes,
     private_kernel,
@@ -33,7 +33,6 @@ INT32 = scalar_spec(np.int32)
 STORE, COUNTERS = array_spec(np.int64, 1), tuple_spec((INT32, INT32))
 NO_STORE = machine.array_payload(0, (0,), None, np.dtype(np.int64))
 MOST_BINS, MOST_ITEMS_A_BLOCK, VALUES = (1 << 31) - 1, (1 << 31) - 1, 256
-RESIDENT = 2048  # threads of a multiprocessor that the compiler leaves registers for
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,10 @@ class HistogramPolicy:
 
     threads: of a block; a power of two, 32 to 1024.  loads: reads of up to 16 bytes that a thread has in flight.
     shared: bytes that the copies of a block's counters may take, up to 32 copies.  most_shared: up to so many bytes a
-    block has counters of its own; with more bins it counts in the output itself.  worth: items of a block for every
-    counter of its own.
+    block has counters of its own, for items of one byte always; with more bins it counts in the output itself.  worth:
+    items of a block for every counter of its own.  table: bins that a block holds back from the output, a power of two.
+    emptied: items of a block after which it lets them go.  resident: threads of a multiprocessor that the compiler
+    leaves registers for, half of them where there is more to do for an item.
     """
 
     threads: int = 512
@@ -51,13 +52,19 @@ class HistogramPolicy:
     shared: int = 1 << 15
     most_shared: int = 200 << 10
     worth: int = 2
+    table: int = 1 << 12
+    emptied: int = 1 << 15
+    resident: int = 2048
 
     def __post_init__(self) -> None:
         if self.threads not in (32, 64, 128, 256, 512, 1024):
             raise Refused(f"HistogramPolicy: threads must be a power of two from 32 to 1024, not {self.threads!r}.")
         check_bounds(
-            self, threads=(32, 1024), loads=(1, 16), shared=(0, 1 << 20), most_shared=(0, 1 << 20), worth=(1, 1 << 20)
-        )
+            self, threads=(32, 1024), loads=(1, 16), shared=(0, 1 << 20), most_shared=(0, 1 << 20), worth=(1, 1 << 20),
+            table=(2, 1 << 13), emptied=(1, 1 << 30), resident=(32, 2048),
+        )  # fmt: skip
+        if self.table & (self.table - 1):
+            raise Refused(f"HistogramPolicy: table must be a power of two from 2 to 8192, not {self.table!r}.")
 
 
 DEFAULT = HistogramPolicy()
@@ -88,9 +95,14 @@ NO_EDGES_PAYLOAD = machine.array_payload(0, (0,), None, np.dtype(np.int8))
 
 
 class Counter(NamedTuple):
-    """A compiled kernel. shared: dynamic shared memory of a block.  most_blocks: resident at once."""
+    """A compiled kernel.
+
+    private: its blocks have counters of their own.  shared: dynamic shared memory of a block.  most_blocks: resident at
+    once.
+    """
 
     kernel: machine.Kernel
+    private: bool
     threads: int
     length: int
     loads: int
@@ -166,7 +178,7 @@ def blocks_of(counter: Counter, size: int, bins: int, policy: HistogramPolicy) -
     """Return how many blocks a launch takes."""
     reads = size // counter.length
     blocks = -(-reads // (counter.threads * counter.loads))
-    if counter.shared:
+    if counter.private:
         blocks = min(blocks, size // (policy.worth * counter.counters))
         blocks = max(min(blocks, counter.most_blocks), -(-size // MOST_ITEMS_A_BLOCK))
     else:
@@ -191,7 +203,7 @@ def copies_of(item: np.dtype[Any], bins: int, size: int, policy: HistogramPolicy
     counters = VALUES if item.itemsize == 1 else bins
     most = min(policy.most_shared, properties.shared_per_block - 1024)
     few = 8 * counters <= policy.shared or size >= 2 * policy.worth * counters * properties.multiprocessors
-    if 4 * counters > most or not few:
+    if (4 * (counters + 2) > most or not few) and item.itemsize > 1:
         return counters, -1
     shift = 0
     while shift < 5 and 8 * counters << shift <= policy.shared:
@@ -207,14 +219,23 @@ def counting_kernel(
     place = place_itself
     if array.dtype.itemsize == 1 and shift >= 0:
         finder, place = BYTES, placing_bytes(finder, array.dtype.type)
-    what = Counting(finder, place, reading, result.type, policy.threads, max(shift, 0))
+    what = Counting(
+        finder,
+        place,
+        reading,
+        result.type,
+        policy.threads,
+        max(shift, 0),
+        policy.table.bit_length() - 1,
+        policy.emptied,
+    )
     return (private_kernel if shift >= 0 else common_kernel)(what), reading
 
 
 def options_for(array: ArraySpec, shift: int, policy: HistogramPolicy) -> Options:
     """Return how such a kernel is compiled: reading several axes, or counting together, takes more registers."""
     few = array.contiguous and shift >= 0
-    return Options(launch_bounds=(policy.threads, max(RESIDENT // policy.threads >> (not few), 1)))
+    return Options(launch_bounds=(policy.threads, max(policy.resident // policy.threads >> (not few), 1)))
 
 
 def specs_of(array: ArraySpec, count: Any, numbers: Spec, edges: Any, out: Any) -> tuple[Spec, ...]:
@@ -231,8 +252,16 @@ def _compiled(
     function, reading = counting_kernel(bins.finder, array, count is not None, target.dtype, shift, policy)
     specs = specs_of(array, None if count is None else one_element(count), bins.numbers[0], edges, target.spec)
     kernel = Program(function, options_for(array, shift, policy)).compiled(specs)[0].kernel
-    shared = 4 * counters << shift if shift >= 0 else 0
+    shared = 4 * (counters + 2) << shift if shift >= 0 else 8 * policy.table
     resident = machine.occupancy(kernel, policy.threads, shared) * machine.properties().multiprocessors
     return Counter(
-        kernel, policy.threads, reading.length, policy.loads, counters, 1 << max(shift, 0), shared, max(resident, 1)
+        kernel,
+        shift >= 0,
+        policy.threads,
+        reading.length,
+        policy.loads,
+        counters,
+        1 << max(shift, 0),
+        shared,
+        max(resident, 1),
     )

@@ -64,6 +64,15 @@ def atomic_add(array, index, value):
 
 
 @operation
+def accumulate(array, index, value):
+    """Add `value` to `array[index]` in global memory in one step; no old value returns, so that nothing waits for one.
+
+    32- and 64-bit integers, float64. ptxas does not find this out by itself in a kernel with a fence.
+    """
+    simulator.atomic("add", array, index, value)
+
+
+@operation
 def atomic_min(array, index, value):
     """Lower `array[index]` to `value` where it is larger, in one step; returns the old value."""
     return simulator.atomic("min", array, index, value)
@@ -109,6 +118,12 @@ def atomic_compare_exchange(array, index, expected, value):
 def load_relaxed(array, index):
     """Return `array[index]` as other threads of the device last stored it; orders nothing else."""
     return read_one("load_relaxed", array, index, "relaxed")
+
+
+@operation
+def load_shared_relaxed(array, index):
+    """Return `array[index]`, 32 bits in shared memory, as other threads of the block last stored it; orders nothing."""
+    return read_one("load_shared_relaxed", array, index, "relaxed")
 
 
 @operation

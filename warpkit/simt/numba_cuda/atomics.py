@@ -1,13 +1,18 @@
 """Atomics: numba-cuda's own, but for sums at an index that does not count from the end."""
 
+from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.typing import signature
 
 from .. import memory
+from ..refusals import refuse
 from .arrays import element_pointer
+from .kinds import kind_of
+from .ordered import call_asm
 from .registration import numbas, register_numbas
 from .templates import lowers
+from .words import I32, I64
 
 
 @lowers(memory.atomic_add)
@@ -21,6 +26,40 @@ def _atomic_add(typing_context, array, index, value):
         return builder.atomic_rmw("add", pointer, number, "monotonic")
 
     return signature(array.dtype, array, index, types.unliteral(value)), generate
+
+
+_SUMS = {types.int32: "u32", types.uint32: "u32", types.int64: "u64", types.uint64: "u64", types.float64: "f64"}
+_REGISTERS = {"u32": "r", "u64": "l", "f64": "d"}
+
+
+@lowers(memory.accumulate)
+def _accumulate(typing_context, array, index, value):
+    element = array.dtype
+    if array.ndim != 1 or element not in _SUMS:
+        refuse(f"accumulate: there are no such sums on {array.ndim} axes of {kind_of(element).name}.")
+
+    def generate(context, builder, sig, args):
+        pointer = element_pointer(context, builder, array, args[0], args[1], index)
+        address = builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(1)), I64)
+        number, suffix = context.cast(builder, args[2], sig.args[2], element), _SUMS[element]
+        text = f"red.relaxed.gpu.global.add.{suffix} [$0], $1;"
+        call_asm(builder, ir.VoidType(), [address, number], text, f"l,{_REGISTERS[suffix]}")
+        return context.get_dummy_value()
+
+    return signature(types.void, array, index, types.unliteral(value)), generate
+
+
+@lowers(memory.load_shared_relaxed)
+def _load_shared_relaxed(typing_context, array, index):
+    if array.ndim != 1 or array.dtype not in (types.int32, types.uint32):
+        refuse(f"load_shared_relaxed: an array of 32-bit integers is read, not one of {kind_of(array.dtype).name}.")
+
+    def generate(context, builder, sig, args):
+        pointer = element_pointer(context, builder, array, args[0], args[1], index)
+        address = builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(3)), I32)
+        return call_asm(builder, I32, [address], "ld.relaxed.cta.shared::cta.u32 $0, [$1];", "=r,r")
+
+    return signature(array.dtype, array, index), generate
 
 
 register_numbas(memory.atomic_min, cuda.atomic, "min")
