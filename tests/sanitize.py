@@ -159,10 +159,15 @@ def transposes():
 
 
 def scans():
-    """Scans: by blocks that stay and by blocks of one tile, in place too."""
+    """Scans: by blocks that stay, by blocks of one tile, by those that sweep or look back; in place too."""
     ring = device.ScanPolicy(threads=64, items=5, ring_from=0)
-    tiles = device.ScanPolicy(tile_threads=64, tile_items=5, ring_from=1 << 30)
-    for policy in (ring, tiles):
+    none = {"one_threads": 32, "one_items": 1, "large_items": 1, "sweep_until": 0, "look_until": 0}
+    tiles = device.ScanPolicy(tile_threads=64, tile_items=5, ring_from=1 << 30, **none)
+    sweeps = device.ScanPolicy(one_threads=64, ring_from=1 << 30)
+    looks = device.ScanPolicy(
+        one_threads=64, sweep_until=0, look_until=1 << 20, look_threads=64, look_states=1, ring_from=1 << 30
+    )
+    for policy in (ring, tiles, sweeps, looks):
         x = data(2900, 1)
         given = cuda.to_device(x)
         np.testing.assert_array_equal(device.cumsum(given, policy=policy).copy_to_host(), np.cumsum(x, dtype=np.int64))

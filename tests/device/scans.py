@@ -1,6 +1,8 @@
 """What the tests of scans are run over, and NumPy's answers; layouts and device twins are those of the reductions.
 
-The simulator runs small sizes with a small policy: tiles of 96 items, rings of three tiles from three tiles on.
+The simulator runs small sizes with small policies. SMALL: tiles of 96 items, rings of three tiles from 300 items on.
+FEW: one block up to 64 items; blocks that sweep up to 200; then blocks that look back, except in place and by a user's
+operator, which one block does up to 128 items.
 """
 
 import numpy as np
@@ -11,9 +13,17 @@ from warpkit import device
 
 from .reductions import for_product, for_sum, single, to_device, total_dtype
 
-SMALL = device.ScanPolicy(threads=32, items=3, stages=3, blocks=2, ring_from=300, tile_threads=32, tile_items=3)
+NONE_FEW = {"one_threads": 32, "one_items": 1, "large_items": 1, "sweep_until": 0, "look_until": 0}
+SMALL = device.ScanPolicy(
+    threads=32, items=3, stages=3, blocks=2, ring_from=300, tile_threads=32, tile_items=3, **NONE_FEW
+)
 RINGS = device.ScanPolicy(threads=64, items=5, stages=2, blocks=2, ring_from=0)
-POLICIES = [SMALL] if SIMULATOR else [None, SMALL, RINGS]
+FEW = device.ScanPolicy(
+    tile_threads=32, tile_items=3, ring_from=1 << 20, one_threads=32, one_items=2, large_items=4, sweep_until=200,
+    sweep_loads=2, look_until=1 << 20, look_threads=32, look_items=2, look_states=1,
+)  # fmt: skip
+POLICIES = [SMALL, FEW] if SIMULATOR else [None, SMALL, RINGS, FEW]
+POLICY_NAMES = ["small", "few"] if SIMULATOR else ["default", "small", "rings", "few"]
 DEFAULT = SMALL if SIMULATOR else None
 SIZES = (
     [0, 1, 2, 33, 95, 96, 97, 193, 299, 300, 301]
@@ -84,6 +94,6 @@ def same(got, expected):
 
 
 __all__ = [
-    "DEFAULT", "NUMPY", "POLICIES", "RINGS", "SIMULATOR", "SIZES", "SMALL", "SOME", "fold", "host", "np_cumprod",
-    "np_cumsum", "rubbish", "same", "to_device", "values",
+    "DEFAULT", "FEW", "NONE_FEW", "NUMPY", "POLICIES", "POLICY_NAMES", "RINGS", "SIMULATOR", "SIZES", "SMALL", "SOME",
+    "fold", "host", "np_cumprod", "np_cumsum", "rubbish", "same", "to_device", "values",
 ]  # fmt: skip

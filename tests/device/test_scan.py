@@ -12,7 +12,22 @@ from tests.warp.matrix import COMPLEX, NUMBERS, SIMULATOR, label
 from warpkit import device
 
 from .reductions import LAYOUTS, for_order, laid_out
-from .scans import DEFAULT, NUMPY, POLICIES, SIZES, SMALL, SOME, fold, host, rubbish, same, to_device, values
+from .scans import (
+    DEFAULT,
+    FEW,
+    NUMPY,
+    POLICIES,
+    POLICY_NAMES,
+    SIZES,
+    SMALL,
+    SOME,
+    fold,
+    host,
+    rubbish,
+    same,
+    to_device,
+    values,
+)  # fmt: skip
 
 DTYPES = (np.bool_, *NUMBERS)
 
@@ -25,10 +40,11 @@ CELLS += [("cumprod", dtype) for dtype in (np.bool_, np.int8, np.uint32, np.floa
 def test_every_dtype(name, dtype):
     for n in SOME:
         x = values(name, dtype, n)
-        same(host(getattr(device, name)(to_device(x), policy=DEFAULT)), NUMPY[name](x))
+        for policy in (DEFAULT, FEW):
+            same(host(getattr(device, name)(to_device(x), policy=policy)), NUMPY[name](x))
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=["small"] if SIMULATOR else ["default", "small", "rings"])
+@pytest.mark.parametrize("policy", POLICIES, ids=POLICY_NAMES)
 def test_every_size(policy):
     for n in SIZES:
         x = values("cumsum", np.int32, n, seed=n)
@@ -56,14 +72,16 @@ def test_every_form(shape):
     scan = device.exclusive_scan if exclusive else device.inclusive_scan
     for n in SOME:
         x = for_order(np.int32, n, np.random.default_rng(n))
-        found = host(scan(to_device(x), wk.add, init=init, reverse=reverse, policy=DEFAULT))
         start = (0 if init is None else init) if exclusive else init
-        same(found, np.array(fold(operator.add, x.tolist(), start, exclusive, reverse), np.int64))
+        expected = np.array(fold(operator.add, x.tolist(), start, exclusive, reverse), np.int64)
+        for policy in (DEFAULT, FEW):
+            same(host(scan(to_device(x), wk.add, init=init, reverse=reverse, policy=policy)), expected)
         first = -3 if exclusive else init
         marks = np.where(np.arange(n) % 37 == 5, np.arange(n) + 1, 0).astype(np.int32)
-        found = host(scan(to_device(marks), operators.last_nonzero, init=first, reverse=reverse, policy=SMALL))
-        expected = fold(operators.py_last_nonzero, marks.tolist(), first, exclusive, reverse)
-        same(found, np.array(expected, np.int32))
+        expected = np.array(fold(operators.py_last_nonzero, marks.tolist(), first, exclusive, reverse), np.int32)
+        for policy in (SMALL, FEW):
+            found = scan(to_device(marks), operators.last_nonzero, init=first, reverse=reverse, policy=policy)
+            same(host(found), expected)
 
 
 OPERATORS = {
@@ -199,16 +217,17 @@ class TestNumbersOfItems:
         same(out.copy_to_host()[:120], np.cumsum(x[:120]))
         assert (out.copy_to_host()[120:] == 77).all()
 
+    @pytest.mark.parametrize("policy", [SMALL, FEW], ids=["small", "few"])
     @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
     @pytest.mark.parametrize("shape", [500, (5, 100)])
-    def test_on_the_device(self, shape, reverse):
+    def test_on_the_device(self, shape, reverse, policy):
         x, count, out = np.arange(500), cuda.to_device(np.zeros(1, np.int32)), rubbish(500, np.int64)
         view = to_device(x if shape == 500 else np.arange(1000).reshape(5, 200)[:, ::2])
         items = x if shape == 500 else np.arange(1000)[::2]
         for n in (0, 1, 95, 96, 97, 300, 500, 900, -4):
             count.copy_to_device(np.array([n], np.int32))
             out.copy_to_device(np.full(500, 77))
-            device.inclusive_scan(view, wk.add, num_items=count, out=out, reverse=reverse, policy=SMALL)
+            device.inclusive_scan(view, wk.add, num_items=count, out=out, reverse=reverse, policy=policy)
             n = min(max(n, 0), 500)
             expected = np.cumsum(items[:n][::-1])[::-1] if reverse else np.cumsum(items[:n])
             assert out.copy_to_host().tolist() == [*expected.tolist(), *[77] * (500 - n)]

@@ -12,7 +12,7 @@ from tests.warp import operators
 from tests.warp.matrix import SIMULATOR, label
 from warpkit import device
 
-from .scans import DEFAULT, POLICIES, RINGS, SMALL, fold, host, rubbish, same, to_device
+from .scans import DEFAULT, NONE_FEW, POLICIES, RINGS, SMALL, fold, host, rubbish, same, to_device
 
 TILE = 96 if SIMULATOR else 3840
 RING = 96 if SIMULATOR else 512 * 35
@@ -231,7 +231,7 @@ def test_s20_no_limit_of_a_grid():
     n = 128 * 65_536 + 1
     x = np.zeros(n, np.int8)
     x[-2:] = 1
-    tiles = device.ScanPolicy(ring_from=1 << 40, tile_threads=32, tile_items=1)
+    tiles = device.ScanPolicy(ring_from=1 << 40, tile_threads=32, tile_items=1, **NONE_FEW)
     assert host(device.cumsum(to_device(x), policy=tiles))[-3:].tolist() == [0, 1, 2]
 
 

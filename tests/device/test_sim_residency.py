@@ -9,6 +9,8 @@ from warpkit import device
 from warpkit.errors import NoProgress
 from warpkit.simt.simulator.launches import RESIDENT, Launch
 
+from .scans import NONE_FEW
+
 N = 3 * RESIDENT * 64 + 5  # items: more tiles than blocks run at once
 X = np.random.default_rng(5).integers(0, 9, N).astype(np.int32)
 SELECT = {
@@ -17,7 +19,11 @@ SELECT = {
 }
 SCAN = {
     "stay": device.ScanPolicy(threads=32, items=1, stages=2, blocks=32, ring_from=0),
-    "one tile": device.ScanPolicy(tile_threads=32, tile_items=1, ring_from=1 << 40),
+    "one tile": device.ScanPolicy(tile_threads=32, tile_items=1, ring_from=1 << 40, **NONE_FEW),
+    "sweep": device.ScanPolicy(ring_from=1 << 40, one_threads=32, one_items=4, sweep_until=1 << 20, sweep_loads=1),
+    "look back": device.ScanPolicy(
+        ring_from=1 << 40, **NONE_FEW | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1
+    ),
 }
 
 

@@ -9,10 +9,12 @@ from tests.block.schedules import explore
 from tests.warp import operators
 from warpkit import device
 
-from .scans import fold, same
+from .scans import NONE_FEW, fold, same
 
 FEW = 6
-TILES = device.ScanPolicy(threads=32, items=1, stages=2, blocks=2, ring_from=10**6, tile_threads=32, tile_items=1)
+TILES = device.ScanPolicy(
+    threads=32, items=1, stages=2, blocks=2, ring_from=10**6, tile_threads=32, tile_items=1, **NONE_FEW
+)
 RINGS = device.ScanPolicy(threads=32, items=1, stages=3, blocks=2, ring_from=0)
 
 
@@ -38,5 +40,23 @@ def test_a_count_on_the_device_and_a_count_in_turn():
         out.copy_to_device(np.full(230, -1))
         device.exclusive_scan(x, wk.add, out=out, init=seed, num_items=count, policy=RINGS)
         same(out.copy_to_host(), np.append(seed + np.arange(n), np.full(230 - n, -1)))
+
+    explore(run, FEW)
+
+
+@pytest.mark.parametrize("patience", [0, 1, 50])
+@pytest.mark.parametrize("states", [1, 3])
+def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(states, patience):
+    policy = device.ScanPolicy(
+        **NONE_FEW | {"look_until": 10**6}, look_threads=32, look_items=1, look_states=states, look_patience=patience
+    )
+    x = np.arange(3300) % 11 - 5
+    given, out = cuda.to_device(x), cuda.to_device(np.zeros(3300, np.int64))
+
+    def run(seed):
+        n = 33 + 613 * seed % 3268
+        device.cumsum(given[:n], out=out[:n], reverse=seed % 2 == 1, policy=policy)
+        wanted = np.cumsum(x[:n][::-1])[::-1] if seed % 2 else np.cumsum(x[:n])
+        same(out[:n].copy_to_host(), np.ascontiguousarray(wanted))
 
     explore(run, FEW)

@@ -230,13 +230,15 @@ class FewShape:
     """How the kernel of few items works: `items` of a thread, a power of two, in blocks of at most `threads` threads.
 
     Of several blocks each sweeps over all that lies before its own items, with `loads` reads at a time; or, where it
-    has `states`, it looks back at what other blocks say: at so many states a lane. Both 0: there is one block.
+    has `states`, it looks back at what other blocks say: at so many states a lane, and `patience` times before it does
+    the work of a block that says nothing. Both 0: there is one block.
     """
 
     threads: int
     items: int
     loads: int = 0
     states: int = 0
+    patience: int = 64
 
     @property
     def tile_items(self) -> int:
@@ -299,7 +301,7 @@ def few_kernel(scan: Scan, shape: FewShape) -> Callable[..., Any]:
 
     if shape.states == 0:
         return scan_by_sweeps
-    look = looking_back(shape.states, total_type, op, own_total(op, TAKE[scan.axes], lowest))
+    look = looking_back(shape.states, shape.patience, total_type, op, own_total(op, TAKE[scan.axes], lowest))
 
     def scan_by_looks(source, target, init, states, count):
         like = hold(init)

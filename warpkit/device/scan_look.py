@@ -27,8 +27,6 @@ from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
 from .tiles import end_draw, start_draw
 
-PATIENCE = 64  # looks at a tile that is not there, before it is read: some 15 µs
-
 
 @device_function()
 def launch_counter(states):
@@ -60,13 +58,15 @@ def own_total(op: Callable[..., Any], fetch: Callable[..., Any], lowest: Callabl
     return total_of
 
 
-def looking_back(each: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any]) -> Callable[..., Any]:
+def looking_back(
+    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return the function that publishes what a tile adds up to and returns what all tiles before it do.
 
-    each: states that a lane looks at at once.  total: their type, for `local_array`.  op: a built-in operator.
-    total_of: see `own_total`.
+    each: states that a lane looks at at once.  patience: looks at a tile that is not there, before it is read.
+    total: type of the totals, for `local_array`.  op: a built-in operator.  total_of: see `own_total`.
     """
-    window = 32 * each
+    window, next_turn = 32 * each, max(patience - 2, 0)
 
     def survey(values, known, states, last, epoch, like):
         inclusive, absent = int32(-1), int32(-1)
@@ -95,11 +95,11 @@ def looking_back(each: int, total: Any, op: Callable[..., Any], total_of: Callab
             while last >= 0:
                 inclusive, absent = survey(values, known, states, last, epoch, like)
                 while absent > inclusive:
-                    if turns == PATIENCE:
+                    if turns >= patience:
                         missing = total_of(source, absent, tile_items, num_items, like)
                         if thread_index() == 0:
                             publish(states, absent, missing, epoch)
-                        turns = int32(PATIENCE - 2)
+                        turns = int32(next_turn)
                     if pause > 0:
                         sleep(pause)
                     pause = int32(min(2 * pause + FIRST_PAUSE, LONGEST_PAUSE))

@@ -176,6 +176,7 @@ class Scanning:
         self.states = array_spec(state_dtype(what.total), 1)
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
         self.free = what.family.fixed and not what.total.names
+        self.at_once = self.states.dtype.itemsize <= LONGEST_IN_ONE_ACCESS
         self._working: dict[Form, Working] = {}
 
     def working(self, n: int, apart: bool = False) -> Working:
@@ -198,13 +199,9 @@ class Scanning:
             return Form(few_kernel, FewShape(threads, items))
         if free and n <= policy.sweep_until:
             return Form(few_kernel, FewShape(threads, items, policy.sweep_loads))
-        if (
-            free
-            and n <= policy.look_until
-            and n > policy.look_threads * policy.look_items
-            and self.states.dtype.itemsize <= LONGEST_IN_ONE_ACCESS
-        ):
-            return Form(few_kernel, FewShape(policy.look_threads, policy.look_items, 0, policy.look_states))
+        looks = FewShape(policy.look_threads, policy.look_items, 0, policy.look_states, policy.look_patience)
+        if free and self.at_once and looks.tile_items < n <= policy.look_until:
+            return Form(few_kernel, looks)
         if n <= threads * policy.large_items:
             return Form(few_kernel, FewShape(threads, policy.large_items))
         return Form(tile_kernel, policy.tile)

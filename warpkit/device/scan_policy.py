@@ -17,7 +17,8 @@ class ScanPolicy:
     One block scans what `one_threads` threads of `one_items` items hold, from registers to registers. Then, where a
     built-in operator scans into memory that is not the source's: up to `sweep_until` items such blocks read all that
     lies before their own items, with `sweep_loads` reads at a time; up to `look_until` items blocks of `look_threads`
-    threads of `look_items` items look back at one another, at `look_states` states a lane. Else one block of
+    threads of `look_items` items look back at one another, at `look_states` states a lane, `look_patience` times before
+    they do the work of one that does not answer. Else one block of
     `one_threads` threads does with up to `large_items` items each what it can; then a block works on a tile of
     `tile_threads` × `tile_items` items; and from `ring_from` items on blocks of `threads` × `items` items persist, with
     `stages` tiles in shared memory at once, `blocks` of them on a multiprocessor.
@@ -42,6 +43,7 @@ class ScanPolicy:
     look_threads: int = 512
     look_items: int = 4
     look_states: int = 4
+    look_patience: int = 64
 
     def __post_init__(self) -> None:
         for name in ("threads", "tile_threads", "one_threads", "look_threads"):
@@ -70,6 +72,7 @@ class ScanPolicy:
             sweep_loads=(1, 16),
             look_until=(0, 1 << 30),
             look_states=(1, 8),
+            look_patience=(0, 1 << 20),
         )
 
     @property
