@@ -15,7 +15,7 @@ from ..host.parallel_calls import settle
 from ..host.scratch import own_scratch, reset, scratch
 from ..host.streams_in import enter, keep
 from ..simt import machine
-from ..simt.specs import ArraySpec
+from ..simt.specs import ArraySpec, Spec
 from ..simt.steps import KernelStep, Triple
 from .reduce_arguments import counted, line_of
 from .reduce_plan import COUNT, Flat, flat_of
@@ -32,13 +32,35 @@ class Use(NamedTuple):
     slots: int
 
 
+class Port(NamedTuple):
+    """An array of a call as its kernel takes it. place: among the call's.  pack: (address, owner) -> payload."""
+
+    place: int
+    spec: Spec
+    pack: Callable[[int, Any], Any]
+
+
+class Rules(NamedTuple):
+    """What addresses have to be like for a call to be the same again with other arrays of the same layouts.
+
+    apart: (place, place, whether they may be one array) of arrays that share no memory.  aligned: (place, bits of the
+    address that are zero).
+    """
+
+    apart: Sequence[tuple[int, int, bool]] = ()
+    aligned: Sequence[tuple[int, int]] = ()
+
+
 class Job(NamedTuple):
     """A call with everything decided. kernel: None where there is nothing to do.
 
-    payloads: one of them may be a `Use`, for which the scratch itself stands in the launch.  result: the output.
-    stream: its handle.  visitors: what has to be held while the work runs.  held: what a prepared call keeps alive.
+    payloads: one of them may be a `Use`, for which the scratch itself stands in the launch, and those of arrays may be
+    `Port`s.  result: the output.  stream: its handle.  visitors: what has to be held while the work runs.  held: what a
+    prepared call keeps alive.
     outputs: arguments that a prepared call has from now on; None: `out` is the result.
     copied: arrays that the user's functions capture have been copied for it.
+    arguments: what ports stand for.  rules: of a call that their layouts decide but for addresses, which is remembered
+    by again.py: no other payload depends on one; None: no such call.
     """
 
     kernel: machine.Kernel | None
@@ -52,6 +74,8 @@ class Job(NamedTuple):
     held: Any = None
     outputs: Mapping[str, Any] | None = None
     copied: bool = False
+    arguments: Sequence[Argument] = ()
+    rules: Rules | None = None
 
 
 class Items(NamedTuple):
@@ -101,7 +125,7 @@ def entered(stream: Any, *arguments: Argument | None) -> tuple[int, Sequence[Arg
 def launched(job: Job) -> Any:
     """Launch what was decided; return the output."""
     if job.kernel is not None:
-        use = next((payload for payload in job.payloads if type(payload) is Use), None)
+        use = use_of(job)
         memory = None if use is None else scratch(use.what, use.spec, use.slots, job.stream)
         try:
             job.kernel.launch(job.grid, job.block, job.shared, job.stream, _filled(job, memory))
@@ -114,11 +138,22 @@ def launched(job: Job) -> Any:
     return job.result
 
 
+def use_of(job: Job) -> Use | None:
+    """Return the scratch that a job takes, if any."""
+    return next((payload for payload in job.payloads if type(payload) is Use), None)
+
+
 def _filled(job: Job, memory: Any) -> Sequence[Any]:
-    """Return the payloads with the scratch in its place."""
-    if memory is None:
-        return job.payloads
-    return [memory.argument.payload if type(payload) is Use else payload for payload in job.payloads]
+    """Return the payloads with scratch and arrays in their places."""
+    payloads = []
+    for payload in job.payloads:
+        kind = type(payload)
+        if kind is Port:
+            argument = job.arguments[payload.place]
+            payloads.append(payload.pack(argument.pointer, argument.owner))
+        else:
+            payloads.append(memory.argument.payload if kind is Use else payload)
+    return payloads
 
 
 def bound(name: str, parameters: inspect.Signature, args: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +202,7 @@ def _prepared(name: str, reader: Reader, given: dict[str, Any], replaceable: tup
 
     if job.kernel is None:
         return Prepared([], job.stream, given, again, job.result)
-    use = next((payload for payload in job.payloads if type(payload) is Use), None)
+    use = use_of(job)
     memory = None if use is None else own_scratch(use.spec, use.slots, job.stream)
     step = KernelStep(job.kernel, job.grid, job.block, job.shared, _filled(job, memory))
     return Prepared([step], job.stream, (given, job, memory), again, job.result)

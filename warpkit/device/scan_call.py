@@ -1,26 +1,24 @@
 """From a user's call of a scan to a launch: arguments read and checked, the kernel found, the result returned."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..errors import Refused
-from ..host.arrays import Argument, as_argument, as_output
+from ..host.arrays import Argument, as_output
 from ..host.arrays_layout import remember
 from ..host.dtypes import initial
-from ..host.scratch import reset, scratch
-from ..host.streams_in import enter, keep
 from ..simt import machine
-from ..simt.specs import ArraySpec, ScalarSpec, array_spec
-from .again import read_again
-from .calls import Job, Use, entered, items_of, launched, output_of
-from .overlap import check_apart, check_beside, extent_of, in_one_place
+from ..simt.specs import array_spec
+from . import again
+from .calls import Job, Port, Rules, Use, entered, items_of, launched, output_of
+from .overlap import check_apart, check_beside, share
 from .reduce_arguments import init_payload, one_element
 from .reduce_plan import Flat, flat_of
 from .reduce_rules import check_goes_into
 from .scan_families import ScanFamily, dtypes_of, identity, nothing
-from .scan_plan import Scanning, ScanOf, Sized, source_packer
+from .scan_plan import Scanning, ScanOf, source_packer, source_spec
 from .scan_policy import ScanPolicy, policy_for
 
 STATES = "tile states"
@@ -30,8 +28,12 @@ def run(
     family: ScanFamily, x: Any, out: Any, dtype: Any, init: Any, reverse: Any, num_items: Any, stream: Any, policy: Any
 ) -> Any:
     """Scan `x`; return `out`, or a new array."""
-    if family.fixed and out is not None and dtype is init is num_items is policy is None:
-        return run_to(family, x, out, reverse, stream)
+    if out is not None and dtype is init is num_items is policy is None:
+        arrays, options = (x, out), (bool(reverse), x is out)
+        if not again.launched_again(family.calls, arrays, options, stream):
+            decide = partial(read, family, x, out, None, None, reverse, None, stream, None)
+            again.run(family.calls, arrays, options, stream, decide)
+        return out
     return launched(read(family, x, out, dtype, init, reverse, num_items, stream, policy))
 
 
@@ -54,13 +56,14 @@ def read(
     if n == 0:
         return Job(None, (0, 0, 0), (0, 0, 0), 0, (), output, handle)
     line = flat_of(target.layout, "out")
+    apart = not share(items.source, target)
     plan = planned(family, items.flat, line, total, init is not None, reverse, items.counter, policy)
-    working = plan.working(n)
+    working = plan.working(n, apart)
     captured = () if family.fixed else working.captured(handle)
     sized = working.sized(n)
     payloads = (
-        source_packer(items.source, items.flat)(items.source.pointer, items.source.owner),
-        (line.pack or target.layout.pack)(target.pointer, target.owner),
+        Port(0, source_spec(items.flat.spec), source_packer(items.source, items.flat)),
+        Port(1, line.spec, line.pack or target.layout.pack),
         init_payload(total, first),
         Use(STATES, plan.states, sized.slots) if sized.slots else plan.no_states,
         sized.count if items.counter is None else items.count_payload,
@@ -78,7 +81,14 @@ def read(
         visitors,
         held,
         copied=bool(captured),
+        arguments=(items.source, target),
+        rules=None if captured else rules_of(x is out, apart),
     )
+
+
+def rules_of(one: bool, apart: bool) -> Rules | None:
+    """Return when a call comes again: with one array again, or with two that share no memory again."""
+    return Rules() if one else Rules([(0, 1, False)]) if apart else None
 
 
 def refuse_several(name: str, x: Any) -> None:
@@ -129,113 +139,3 @@ def planned(
         what = ScanOf(family, flat.spec, out, total, starts, reverse, count)
         found = remember(family.plans, key, Scanning(what, policy))
     return found
-
-
-class Known(NamedTuple):
-    """All that a call with `out` alone takes, for arrays of one layout each: what is left are addresses and a stream.
-
-    first: what comes before the first item.  low, high: of x from its address on, bytes; out_low, out_high: of out.
-    in_one_place: at one address, they are one array.  pack_x, pack_out: (address, owner) -> payload.
-    templates: of launches, by the number of tile states.
-    """
-
-    plan: Scanning
-    sized: Sized | None
-    first: Any
-    low: int
-    high: int
-    out_low: int
-    out_high: int
-    in_one_place: bool
-    pack_x: Callable[[int, Any], Any]
-    pack_out: Callable[[int, Any], Any]
-    templates: dict[int, Any]
-
-
-def run_to(family: ScanFamily, x: Any, out: Any, reverse: Any, stream: Any) -> Any:
-    """Scan `x` into `out`: `run` without other options, for operators that are no function of the user's."""
-    calls = family.calls.setdefault(bool(reverse), {})
-    if run_again(calls, x, out, stream):
-        return out
-    source, target = as_argument(x, "x"), as_argument(out, "out")
-    key = source.layout, target.layout, source.device
-    known = calls.get(key) or remember(calls, key, known_call(family, x, source, target, reverse))
-    check_apart(family.name, source, target)
-    handle, visitors = enter(stream, (source, target))
-    sized, plan = known.sized, known.plan
-    if sized is None:
-        return out
-    memory = scratch(STATES, plan.states, sized.slots, handle) if sized.slots else None
-    payloads = [
-        known.pack_x(source.pointer, source.owner),
-        known.pack_out(target.pointer, target.owner),
-        init_payload(plan.total, known.first),
-        plan.no_states if memory is None else memory.argument.payload,
-        sized.count,
-    ]
-    try:
-        sized.kernel.launch(sized.grid, sized.block, sized.shared, handle, payloads)
-    except BaseException:
-        if memory is not None:
-            reset(memory, handle)
-        raise
-    if visitors:
-        keep(visitors, handle)
-    return out
-
-
-def run_again(calls: dict[Any, Known], x: Any, out: Any, stream: Any) -> bool:
-    """Do `run_to` for arrays of known layouts at the cost of the driver's own call; False: nothing done."""
-    pair = read_again(x, out, stream)
-    known = None if pair is None else calls.get(pair.key)
-    if pair is None or known is None:
-        return False
-    plan, sized, first, low, high, out_low, out_high, in_one_place, _, _, templates = known
-    _, begin, to, handle = pair
-    if sized is None:
-        return False
-    if begin + low < to + out_high and to + out_low < begin + high and (begin != to or not in_one_place):
-        return False
-    memory, slots, states = None, 0, 0
-    if sized.slots:
-        memory = scratch(STATES, plan.states, sized.slots, handle)
-        slots, states = memory.slots, memory.pointer
-    template = templates.get(slots)
-    if template is None:
-        template = templates[slots] = template_of(known, slots)
-    try:
-        return template and template(
-            sized.grid,
-            sized.block,
-            sized.shared,
-            handle,
-            (begin, to, first, states, sized.n),
-            (x, out, None, None, None),
-        )
-    except BaseException:
-        if memory is not None:
-            reset(memory, handle)
-        raise
-
-
-def template_of(known: Known, slots: int) -> Any:
-    """Return the template of launches with so many tile states; False for arguments of more than one slot each."""
-    specs = known.plan.specs
-    if known.sized is None or not all(isinstance(spec, ArraySpec | ScalarSpec) for spec in specs):
-        return False
-    states = machine.array_packer((slots,), None, known.plan.states.dtype)
-    packs = known.pack_x, known.pack_out, states, states, states  # those of numbers mean nothing
-    return machine.template(known.sized.kernel, specs, packs) or False
-
-
-def known_call(family: ScanFamily, x: Any, source: Argument, target: Argument, reverse: Any) -> Known:
-    """Check what the layouts of the arguments say, and decide all that they decide."""
-    refuse_several(family.name, x)
-    flat = flat_of(source.layout, "x")
-    total, result = dtypes_of(family, source.dtype, None)
-    check_out(family.name, source, as_output(target, "out"), result, flat.size)
-    line, first = flat_of(target.layout, "out"), first_of(family, total, None)
-    plan = planned(family, flat, line, total, False, reverse, None, None)
-    sized = plan.working(flat.size).sized(flat.size) if flat.size else None
-    spans = *extent_of(source.layout), *extent_of(target.layout), in_one_place(source, target)
-    return Known(plan, sized, first, *spans, source_packer(source, flat), line.pack or target.layout.pack, {})

@@ -9,6 +9,7 @@ import numpy as np
 from ..host.dtypes import as_dtype, kind_of, single
 from ..simt import ops
 from ..simt.rules import check_operand
+from .again import Calls
 from .reduce_operators import check_calls, checked_operator, keep_in, memo_of
 from .reduce_rules import check_goes_into, total_of
 
@@ -20,7 +21,7 @@ class ScanFamily:
     """A scan that users ask for.
 
     op: a built-in operator, or a function of the user's, which is not `fixed`.  exclusive: without the item itself.
-    plans: what was compiled for it.  calls: what is known of calls with arrays of some layouts.
+    plans: what was compiled for it.  calls: those with `out` alone that are known.
     """
 
     name: str
@@ -28,7 +29,7 @@ class ScanFamily:
     exclusive: bool
     fixed: bool
     plans: dict[Any, Any] = field(default_factory=dict)
-    calls: dict[Any, Any] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
 
 
 CUMSUM, CUMPROD = ScanFamily("cumsum", ops.add, False, True), ScanFamily("cumprod", ops.mul, False, True)
@@ -42,7 +43,8 @@ def scan_family(name: str, op: Any) -> ScanFamily:
     if found is None:
         if known is None:
             check_calls(name, "op", op, 2)
-        found = ScanFamily(name, known or op, name == "exclusive_scan", known is not None)
+        calls = Calls() if known is not None else Calls(op)
+        found = ScanFamily(name, known or op, name == "exclusive_scan", known is not None, calls=calls)
         keep_in(memo, name, found)
     return found
 

@@ -24,9 +24,10 @@ from typing import Any
 
 from ..errors import Refused
 from ..host.arrays import as_output
-from .calls import Items, Job, items_of, launched, prepares
-from .select_call import COUNTS, LANDED, Call, Output, compaction_job, fetched
+from .calls import Items, Job, items_of, prepares
+from .select_call import LANDED, compaction_job, fetched, run
 from .select_meaning import ENCODED, FLAGGED, INT64, NONZERO, UNIQUE, meaning_of
+from .select_outputs import COUNTS, Call, Output
 from .select_policy import SelectPolicy
 
 __all__ = ["SelectPolicy", "nonzero", "partition", "run_length_encode", "select", "select_flagged", "unique"]
@@ -129,8 +130,7 @@ def select(
     if out is None and count_out is None:
         job = read_select(x, pred, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         return fetched("select", job)[1][0]
-    return launched(read_select(x, pred, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                policy=policy))  # fmt: skip
+    return run(read_select, (x, pred), meaning_of("select", pred), (x, out), out, count_out, num_items, stream, policy)
 
 
 @prepares(read_select_flagged, "x", "flags", "out", "count_out", "num_items")
@@ -147,8 +147,8 @@ def select_flagged(
     if out is None and count_out is None:
         job = read_select_flagged(x, flags, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         return fetched("select_flagged", job)[1][0]
-    return launched(read_select_flagged(x, flags, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                        policy=policy))  # fmt: skip
+    arrays = x, flags, out
+    return run(read_select_flagged, (x, flags), FLAGGED, arrays, out, count_out, num_items, stream, policy)
 
 
 @prepares(read_nonzero, "x", "out", "count_out", "num_items")
@@ -163,8 +163,7 @@ def nonzero(
     if out is None and count_out is None:
         job = read_nonzero(x, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         return fetched("nonzero", job)[1][0]
-    return launched(read_nonzero(x, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                 policy=policy))  # fmt: skip
+    return run(read_nonzero, (x,), NONZERO, (x, out), out, count_out, num_items, stream, policy)
 
 
 @prepares(read_partition, "x", "out", "count_out", "num_items")
@@ -184,8 +183,8 @@ def partition(
         job = read_partition(x, pred, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         count, arrays = fetched("partition", job, 1)
         return arrays[0], count
-    return launched(read_partition(x, pred, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                   policy=policy))  # fmt: skip
+    meaning = meaning_of("partition", pred)
+    return run(read_partition, (x, pred), meaning, (x, out), out, count_out, num_items, stream, policy)
 
 
 @prepares(read_unique, "x", "out", "count_out", "num_items")
@@ -202,8 +201,7 @@ def unique(
     if out is None and count_out is None:
         job = read_unique(x, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         return fetched("unique", job)[1][0]
-    return launched(read_unique(x, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                policy=policy))  # fmt: skip
+    return run(read_unique, (x,), UNIQUE, (x, out), out, count_out, num_items, stream, policy)
 
 
 @prepares(read_run_length_encode, "x", "out", "count_out", "num_items")
@@ -222,5 +220,6 @@ def run_length_encode(
         job = read_run_length_encode(x, count_out=LANDED, num_items=num_items, stream=stream, policy=policy)
         count, arrays = fetched("run_length_encode", job)
         return *arrays, count
-    return launched(read_run_length_encode(x, out=out, count_out=count_out, num_items=num_items, stream=stream,
-                                           policy=policy))  # fmt: skip
+    arrays = (x, *out) if isinstance(out, tuple | list) else (x, out)
+    run(read_run_length_encode, (x,), ENCODED, arrays, out, count_out, num_items, stream, policy)
+    return tuple(out)

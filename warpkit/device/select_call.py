@@ -1,103 +1,68 @@
 """From a user's call of a compaction to a launch: arguments read and checked, outputs made, the count brought back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..errors import Refused
-from ..host.arrays import Argument, as_argument, as_output
-from ..host.arrays_layout import layout_of, remember
+from ..host.arrays import as_argument
+from ..host.arrays_layout import remember
 from ..host.results import landing
 from ..simt import machine
 from ..simt.specs import ArraySpec, array_spec
-from .calls import Items, Job, Use, entered, launched
-from .overlap import check_apart, share
-from .reduce_arguments import line_of, one_element
-from .reduce_plan import NO_INIT, flat_of
+from . import again
+from .calls import Job, Port, Use, entered, launched
+from .reduce_arguments import one_element
+from .reduce_plan import NO_INIT
 from .select_meaning import INT64, Meaning
-from .select_plan import NO_COUNT, Launch, Plan, few, payload_of, plan_for
+from .select_outputs import (
+    COUNTS,
+    Call,
+    Output,
+    Target,
+    arguments_of,
+    as_target,
+    check_targets,
+    moved_as_words,
+    new_target,
+    rules_of,
+    target_of,
+)
+from .select_plan import NO_COUNT, Launch, Plan, few, plan_for, port_of
 from .select_policy import SelectPolicy, policy_of
-from .transpose import word_of
 
-COUNTS = tuple(np.dtype(kind) for kind in (np.int64, np.int32, np.uint32, np.uint64))
 NUMBERS = 2  # that land: how many items are kept; of a partition how many there are
 LANDED = object()  # for `count_out`: the host waits for the count
-
-
-class Output(NamedTuple):
-    """An output of a compaction. dtypes: those that it may have; the first is that of a new one."""
-
-    what: str
-    given: Any
-    dtypes: tuple[np.dtype[Any], ...]
-
-
-class Target(NamedTuple):
-    """An output as a kernel takes it."""
-
-    argument: Argument
-    spec: Any
-    payload: Any
-
-
-def target_of(name: str, output: Output) -> Target | None:
-    """Return a given output, as one axis; None where there is none."""
-    what, given, dtypes = output
-    if given is None:
-        return None
-    argument = as_output(given, what)
-    if argument.dtype not in dtypes:
-        wanted = str(dtypes[0]) if len(dtypes) == 1 else "one of " + ", ".join(map(str, dtypes))
-        raise Refused(f"{name}: {what} must be of dtype {wanted}, not {argument.dtype}.")
-    if argument.strides is None:
-        return Target(argument, array_spec(argument.dtype, 1), line_of(argument))
-    if len(argument.shape) > 1:
-        raise Refused(f"{name}: {what} must have one axis, or be contiguous, not have strides {argument.strides}.")
-    return Target(argument, argument.spec, argument.payload)
-
-
-def new_target(what: Output, size: int, stream: int) -> tuple[Any, Target]:
-    """Return (a new output for `size` items, how a kernel takes it)."""
-    made = machine.device_array((size,), what.dtypes[0], stream)
-    argument = as_output(made, what.what)
-    return made, Target(argument, argument.spec, argument.payload)
-
-
-def check_outputs(call: "Call", written: list[tuple[str, Argument]]) -> None:
-    """Refuse outputs that share memory with what is read, or with each other; but `out` may be `x`, if the call can."""
-    read = [("x", call.items.source)]
-    if call.items.counter is not None:
-        read.append(("num_items", call.items.counter))
-    if call.flags is not None:
-        read.append(("flags", call.flags.source))
-    for what, argument in written:
-        for other, array in read:
-            if not share(argument, array):
-                continue
-            if what == "out" and other == "x" and call.in_place:
-                check_apart(call.name, array, argument)
-            else:
-                raise ValueError(f"{call.name}: {what} shares memory with {other}; pass an array of its own.")
-        read.append((what, argument))
-
-
-class Call(NamedTuple):
-    """What a user asks of a compaction, but for its outputs. in_place: `out` may be `x`."""
-
-    name: str
-    meaning: Meaning
-    items: Items
-    flags: Items | None
-    stream: Any
-    policy: SelectPolicy | None
-    in_place: bool = True
 
 
 class Told(NamedTuple):
     """A count that a prepared call has made, and tells with its outputs."""
 
     array: Any
+
+
+def run(
+    read: Callable[..., Job], given: tuple[Any, ...], meaning: Meaning, arrays: tuple[Any, ...], out: Any,
+    count_out: Any, num_items: Any, stream: Any, policy: SelectPolicy | None,
+) -> Any:  # fmt: skip
+    """Make a call that nobody waits for; return `out`.
+
+    read: decides it, of what is `given` and the options.  arrays: all that it has but `count_out` and `num_items`.
+    """
+    known = out is not None and (policy is None or type(policy) is SelectPolicy)
+    if known:
+        if count_out is not None:
+            arrays += (count_out,)
+        if num_items is not None:
+            arrays += (num_items,)
+        options = count_out is None, num_items is None, policy
+        if again.launched_again(meaning.calls, arrays, options, stream):
+            return out
+    decide = partial(read, *given, out=out, count_out=count_out, num_items=num_items, stream=stream, policy=policy)
+    if not known:
+        return launched(decide())
+    again.run(meaning.calls, arrays, options, stream, decide)
+    return out
 
 
 def compaction_job(call: Call, outputs: tuple[Output, ...], count_out: Any) -> Job:
@@ -113,7 +78,8 @@ def compaction_job(call: Call, outputs: tuple[Output, ...], count_out: Any) -> J
     count = count_out.array if isinstance(count_out, Told) else None if lands else count_out
     asked = [*outputs, Output("count_out", count, COUNTS)]
     targets = [target_of(name, output) for output in asked]
-    handle, visitors = ordered(call, asked, targets)
+    check_targets(call, asked, targets)
+    handle, visitors = entered(call.stream, *arguments_of(call, targets))
     results = [output.given for output in asked]
     if new:
         for place in range(len(asked) - lands):
@@ -122,72 +88,37 @@ def compaction_job(call: Call, outputs: tuple[Output, ...], count_out: Any) -> J
     written = results[0] if len(outputs) == 1 else tuple(results[:-1])
     result = tuple(results) if told else tuple(results[:-1]) if lands else written
     named = {"out": written, "count_out": Told(results[-1])} if told else None
+    arguments = arguments_of(call, targets)
+    rules = None if new else rules_of(call, targets)
     call = moved_as_words(call, targets)
     policy = policy_of(name, call.policy, call.items.source.dtype.itemsize)
     plan = plan_of(call, policy, [None if target is None else target.spec for target in targets])
     launch = plan.launch(call.items.size, handle)
     payloads = payloads_of(call, plan, launch, targets, landing.place(INT64, NUMBERS)[0] if lands else NO_COUNT)
     grid, block, held = (launch.blocks, 1, 1), (launch.threads, 1, 1), (call, targets, launch)
-    return Job(launch.kernel, grid, block, launch.shared, payloads, result, handle, visitors, held, named)
-
-
-def ordered(call: Call, asked: list[Output], targets: list[Target | None]) -> tuple[int, Sequence[Argument]]:
-    """Check the outputs that are given against the inputs; return what `entered` does of all of them."""
-    name, items, flags = call.name, call.items, call.flags
-    counts = targets[-1]
-    if counts is not None and counts.argument.size != 1:
-        raise ValueError(f"{name}: count_out must have one element, not shape {counts.argument.shape}.")
-    given = [(output.what, target.argument) for output, target in zip(asked, targets) if target is not None]
-    check_outputs(call, given)
-    return entered(
-        call.stream,
-        items.source,
-        items.counter,
-        None if flags is None else flags.source,
-        *[array for _, array in given],
-    )
+    copied = bool(launch.captured)
+    return Job(launch.kernel, grid, block, launch.shared, payloads, result, handle, visitors, held, named, copied,
+               arguments, None if copied else rules)  # fmt: skip
 
 
 def payloads_of(call: Call, plan: Plan, launch: Launch, targets: list[Target | None], no_count: Any) -> Sequence[Any]:
     """Return what the kernel gets; `no_count`: for the count, where there is no array for it."""
-    written = [NO_INIT if target is None else target.payload for target in targets[:-1]]
+    read = [port_of(0, call.items), NO_INIT if call.flags is None else port_of(1, call.flags)]
+    place = 1 if call.flags is None else 2
+    written: list[Any] = [NO_INIT, NO_INIT, no_count]
+    for where, target in zip((*range(len(targets) - 1), -1), targets):
+        if target is not None:
+            written[where] = Port(place, target.spec, target.pack)
+            place += 1
+    counter = call.items.counter
+    count = call.items.count_payload if counter is None else Port(place, *as_target(counter)[1:])
     return [
-        payload_of(call.items),
-        NO_INIT if call.flags is None else payload_of(call.flags),
+        *read,
         *written,
-        *[NO_INIT] * (2 - len(written)),
-        no_count if targets[-1] is None else targets[-1].payload,
         Use("tiles", plan.states, launch.slots) if launch.slots else plan.no_states,
-        call.items.count_payload,
+        count,
         *[argument.payload for argument in launch.captured],
     ]
-
-
-def moved_as_words(call: Call, targets: list[Target | None]) -> Call:
-    """Return the call with items that are words, where only the bits count: fewer kernels, and wider accesses.
-
-    The first target becomes one of words too, if it is for items.
-    """
-    items = call.items
-    if items.source.dtype.kind not in call.meaning.words:
-        return call
-    out = targets[0]
-    beside = [] if out is None or out.argument.dtype != items.source.dtype else [out.argument]
-    word = word_of(items.source, *beside)
-    if word == items.source.dtype:
-        return call
-    if out is not None and beside:
-        argument = viewed(out.argument, word)
-        payload = line_of(argument) if argument.strides is None else argument.payload
-        targets[0] = Target(argument, array_spec(word, 1, argument.strides is None), payload)
-    source = viewed(items.source, word)
-    return call._replace(items=Items(source, flat_of(source.layout, "x"), items.size, items.counter))
-
-
-def viewed(argument: Argument, dtype: np.dtype[Any]) -> Argument:
-    """Return an array as one of another dtype of the same size."""
-    layout = layout_of(dtype, argument.shape, argument.strides, argument.readonly, "x")
-    return argument._replace(spec=layout.spec, payload=layout.pack(argument.pointer, argument.owner), layout=layout)
 
 
 def plan_of(call: Call, policy: SelectPolicy, targets: list[ArraySpec | None]) -> Plan:

@@ -12,6 +12,7 @@ from ..simt import machine
 from . import select_parts as parts
 from . import select_runs as runs
 from . import select_tile as tile
+from .again import Calls
 from .reduce_operators import keep_in, memo_of
 from .select_keep import keep_changed, keep_flagged, keep_true, keep_where, previous_in_slot
 from .select_layout import FEW, NONE
@@ -25,16 +26,17 @@ class Meaning:
 
     fields: (name of the function, dtype of the items, whether there are fewer than 2^31) -> what its `Compaction` says
     about it.  words: kinds of items of which only the bits count, so that they move as words of their size.
-    function: the user's, if there is one.  plans: what was compiled for it.
+    function: the user's, if there is one.  plans: what was compiled for it.  calls: those that are known.
     """
 
-    __slots__ = ("fields", "function", "plans", "words")
+    __slots__ = ("calls", "fields", "function", "plans", "words")
 
     def __init__(
         self, fields: Callable[[str, np.dtype[Any], bool], Fields], words: str = "", function: Any = None
     ) -> None:
         self.fields, self.words, self.function = fields, words, function
         self.plans: dict[Any, Any] = {}
+        self.calls = Calls() if function is None else Calls(function)
 
 
 def counting(few: bool) -> Fields:

@@ -13,10 +13,11 @@ from ..host.identity import identity
 from ..host.launch import captured_arguments
 from ..host.program import Program
 from ..simt import machine
-from ..simt.specs import ArraySpec, Options, Spec, array_spec, tuple_spec
+from ..simt.specs import ArraySpec, Options, Spec, array_spec
 from ..simt.states import state_dtype
-from .calls import Items
-from .reduce_plan import COUNT, INVERSE, NOTHING, Flat
+from .calls import Items, Port
+from .reduce_plan import COUNT, NOTHING, Flat
+from .scan_plan import source_packer, source_spec
 from .select_kernel import ring_kernel, tile_kernel
 from .select_layout import Compaction, shared_bytes
 from .select_policy import SelectPolicy, items_of_thread
@@ -125,18 +126,12 @@ def fitting(name: str, what: Compaction, shape: TileShape, stages: int, most: in
 
 def read_with(flat: Flat) -> tuple[bool, int, Spec]:
     """Return (whether the items follow each other, with how many axes they are read, spec of what the kernel gets)."""
-    spec = flat.spec
-    if spec.ndim == 1:
-        return spec.contiguous, 1, spec
-    return False, spec.ndim, tuple_spec((spec, tuple_spec((INVERSE,) * spec.ndim)))
+    return flat.spec.ndim == 1 and flat.spec.contiguous, flat.spec.ndim, source_spec(flat.spec)
 
 
-def payload_of(items: Items) -> Any:
-    """Return what the kernel gets for an array: of several axes with the inverses of their extents."""
-    if items.flat.spec.ndim == 1:
-        return items.payload
-    inverses = [machine.scalar_payload(INVERSE, 1 / max(extent, 1)) for extent in items.flat.extents]
-    return machine.tuple_payload([items.payload, machine.tuple_payload(inverses)])
+def port_of(place: int, items: Items) -> Port:
+    """Return how the kernel takes an array that is read: of several axes with the inverses of their extents."""
+    return Port(place, source_spec(items.flat.spec), source_packer(items.source, items.flat))
 
 
 def plan_for(

@@ -44,6 +44,7 @@ class Kernel:
         self.function = driver.CUfunction(int(handle))
         self._frames: list[Frame] = []
         self._granted: dict[int, int] = {}
+        self._free = -1  # bytes of dynamic shared memory that need no grant; not asked yet
         self._lock = threading.Lock()
         self._cluster, self._cooperative = image.options.cluster, image.cooperative
         self.plain = self._cluster is None and not self._cooperative
@@ -151,9 +152,14 @@ class Kernel:
 
     def grant(self, shared: int) -> None:
         """Allow `shared` bytes of dynamic shared memory on this device; above 48 KB the driver wants to be asked."""
-        if shared + self.shared_bytes <= STATIC_SHARED_LIMIT:
+        if shared <= self._free:  # without a question, in most launches
             return
+        if self._free < 0:
+            self._free = max(STATIC_SHARED_LIMIT - self.shared_bytes, 0)
+            return self.grant(shared)
         device = current_device()
+        if self._granted.get(device, 0) >= shared:
+            return
         with self._lock:
             if self._granted.get(device, 0) < shared <= properties(device).shared_per_block - self.shared_bytes:
                 attribute = ATTRIBUTE.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -24,13 +24,16 @@ _launch = driver.cuLaunchKernel
 class Template:
     """A launch of `kernel` for arguments of these specs; `packs`: of each, (address, owner) -> payload of an array.
 
+    Spec None: an argument that never changes, with its payload in the place of `pack`.
     Safe from several threads: each launch writes into a frame that no other one uses.
     """
 
-    def __init__(self, kernel: Kernel, specs: Sequence[Spec], packs: Sequence[Callable[[int, Any], bytes]]) -> None:
+    def __init__(self, kernel: Kernel, specs: Sequence[Spec | None], packs: Sequence[Any]) -> None:
         constant, self._places, codes = bytearray(), [], []
         for spec, pack in zip(specs, packs):
-            if isinstance(spec, ArraySpec):
+            if spec is None:
+                constant += pack
+            elif isinstance(spec, ArraySpec):
                 self._places.append(len(constant) + BEFORE)
                 codes.append("Q")
                 constant += pack(0, None)
@@ -53,7 +56,7 @@ class Template:
     ) -> bool:
         """Launch with these values, an address for each array; return False, having done nothing, if one is too large.
 
-        The owners are the caller's to keep.
+        Values are of what changes, in order. The owners are the caller's to keep.
         """
         try:
             frame = self._frames.pop()
@@ -92,9 +95,12 @@ class _Frame:
         self.address = ctypes.addressof(self._pointers)
 
 
-def template(kernel: Kernel, specs: Sequence[Spec], packs: Sequence[Callable[[int, Any], bytes]]) -> Template | None:
-    """Return a `Template`; None where there is more in the arguments than addresses and numbers of one slot."""
+def template(
+    kernel: Kernel, specs: Sequence[Spec | None], packs: Sequence[Callable[[int, Any], bytes] | Any]
+) -> Template | None:
+    """Return a `Template`; None where more changes in the arguments than addresses and numbers of one slot."""
     for spec in specs:
-        if not isinstance(spec, ArraySpec) and not (isinstance(spec, ScalarSpec) and spec.dtype in CODES):
-            return None
+        if spec is None or isinstance(spec, ArraySpec) or (isinstance(spec, ScalarSpec) and spec.dtype in CODES):
+            continue
+        return None
     return Template(kernel, specs, packs) if specs else None

@@ -1,5 +1,6 @@
 """Launching simulated kernels through the calls that launch real ones."""
 
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any
@@ -72,17 +73,21 @@ def load(image: Image) -> Kernel:
 
 
 def template(
-    kernel: Kernel, specs: Sequence[Spec], packs: Sequence[Callable[[int, Any], Any]]
+    kernel: Kernel, specs: Sequence[Spec | None], packs: Sequence[Callable[[int, Any], Any] | Any]
 ) -> Callable[[Triple, Triple, int, int, Sequence[Any], Sequence[Any]], bool]:
-    """Return a launch of `kernel` with other addresses, numbers and owners, which says whether it has launched."""
+    """Return a launch of `kernel` with other addresses, numbers and owners, which says whether it has launched.
+
+    Spec None: an argument that never changes, with its payload in the place of `pack`; it has no value, and no owner.
+    The last owners may be missing: None.
+    """
 
     def launch(
         grid: Triple, block: Triple, shared: int, stream: int, values: Sequence[Any], owners: Sequence[Any]
     ) -> bool:
         try:
+            given = itertools.zip_longest(values, owners)
             payloads = [
-                pack(value, owner) if isinstance(spec, ArraySpec) else scalar_payload(spec, value)  # type: ignore[arg-type]
-                for spec, pack, value, owner in zip(specs, packs, values, owners)
+                pack if spec is None else _payload(spec, pack, *next(given)) for spec, pack in zip(specs, packs)
             ]
         except OverflowError:
             return False
@@ -90,6 +95,10 @@ def template(
         return True
 
     return launch
+
+
+def _payload(spec: Spec, pack: Callable[[int, Any], Any], value: Any, owner: Any) -> Any:
+    return pack(value, owner) if isinstance(spec, ArraySpec) else scalar_payload(spec, value)  # type: ignore[arg-type]
 
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:

@@ -1,0 +1,30 @@
+"""Fixtures that tests of calls which come again share."""
+
+import pytest
+
+from tests.warp.matrix import SIMULATOR
+from warpkit.device import again
+
+from .again import reading
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Return the list of what every look at a call said: whether it was launched at once."""
+    said, launched_again = [], again.launched_again
+
+    def listening(*given):
+        said.append(False)
+        said[-1] = launched_again(*given)
+        return said[-1]
+
+    monkeypatch.setattr(again, "launched_again", listening)
+    return said
+
+
+@pytest.fixture
+def quickly(at_once, monkeypatch):
+    """Return `at_once`, in the simulator with arrays that are read quickly, as there on a GPU."""
+    if SIMULATOR:
+        monkeypatch.setattr(again, "read_again", reading)
+    return at_once

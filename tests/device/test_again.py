@@ -1,0 +1,150 @@
+"""Calls that come again: on a GPU, and in the simulator with arrays that are read quickly, as there on a GPU."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import warpkit as wk
+from tests.warp.matrix import SIMULATOR
+from warpkit import device
+from warpkit.device import again
+
+from .again import CASES, LARGE, SIZES, TOLD, check, items, odd, outputs
+from .selections import POLICY
+
+SEVERAL = SIZES["several"]
+TURNS = 2 if SIMULATOR else 4
+
+
+@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("name", CASES)
+def test_the_second_call_is_the_drivers_own(quickly, name, n):
+    """The second one with these arrays, of any addresses: Numba's carry what was read of them the first time."""
+    case, held = CASES[name], []
+    for turn in range(TURNS):
+        x = items(n, turn)
+        there, outs = cuda.to_device(x), outputs(case, n)
+        count = cuda.to_device(np.full(1, 77)) if case.told else None
+        options = {"count_out": count} if case.told else {}
+        held.append((there, outs))
+        case.call(there, outs, **options)
+        check(case, x, outs, count)
+        x = items(n, turn + 10)
+        for out in outs:
+            out.copy_to_device(np.full(n, 77, out.dtype))
+        there.copy_to_device(x)
+        quickly.clear()
+        returned = case.call(there, outs, **options)
+        assert quickly == [True]
+        assert returned is (outs if len(outs) > 1 else outs[0])
+        check(case, x, outs, count)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_without_a_count_and_with_one_are_two_calls(quickly, name):
+    case, x = CASES[name], items(200, 1)
+    there, count = cuda.to_device(x), cuda.to_device(np.full(1, 77))
+    for _ in range(3):
+        outs = outputs(case, 200)
+        case.call(there, outs)
+        check(case, x, outs)
+        assert count.copy_to_host()[0] == 77
+    outs = outputs(case, 200)
+    case.call(there, outs, count_out=count)
+    check(case, x, outs, count)
+    assert quickly[-1] is False
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_number_of_items_on_the_device_is_one_more_array(quickly, name):
+    case, n = CASES[name], 200
+    there = cuda.to_device(items(n, 1))
+    number, count = cuda.to_device(np.zeros(1, np.int32)), cuda.to_device(np.full(1, 77))
+    for some in (50, 120, 200):
+        outs = outputs(case, n)
+        number.copy_to_device(np.array([some], np.int32))
+        case.call(there, outs, count_out=count, num_items=number)
+        check(case, items(n, 1)[:some], outs, count)
+    case.call(there, outs, num_items=number)  # not with the count in its place
+    assert quickly[-1] is False
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_number_of_items_of_the_hosts_is_never_taken_for_another(quickly, name):
+    case, n = CASES[name], 200
+    there = cuda.to_device(items(n, 1))
+    for some in (n, n, 50, 0, 120, np.int64(70), np.array(30)):
+        outs = outputs(case, n)
+        case.call(there, outs, num_items=some)
+        check(case, items(n, 1)[: int(some)], outs)
+    assert not any(quickly)
+
+
+def test_a_policy_tells_calls_apart(quickly):
+    x, out = cuda.to_device(items(400, 1)), cuda.to_device(np.zeros(400, np.int64))
+    for policy in (POLICY, None, POLICY, None):
+        device.select(x, odd, out=out, policy=policy)
+    assert quickly == [False, False, True, True]
+    with pytest.raises(wk.Refused, match="policy must be a SelectPolicy"):
+        device.select(x, odd, out=out, policy=[1])
+
+
+def test_more_tile_states_than_before(quickly):
+    """The pool's memory grows between two calls of the same layouts: the launch is told its new size."""
+    case = CASES["select"]
+    for n in (SEVERAL, SEVERAL, LARGE, SEVERAL, SEVERAL):
+        x, outs = items(n, n), outputs(case, n)
+        there = cuda.to_device(x)
+        case.call(there, outs)
+        check(case, x, outs)
+        device.cumsum(there, out=outs[0])
+        np.testing.assert_array_equal(outs[0].copy_to_host(), np.cumsum(x))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, [("a", np.int32), ("b", np.int32)], np.float16], ids=str)
+def test_items_of_every_kind_come_again(quickly, dtype):
+    host = np.zeros(100, dtype)
+    host[host.dtype.names[0] if host.dtype.names else ...] = np.arange(100) % 5
+    x, out, flags = cuda.to_device(host), cuda.to_device(host), cuda.to_device(np.arange(100) % 3 == 0)
+    for _ in range(3):
+        device.select_flagged(x, flags, out=out)
+        np.testing.assert_array_equal(out.copy_to_host()[:34], host[::3])
+    sums = device.cumsum(x)
+    for _ in range(3):
+        assert device.cumsum(x, out=sums) is sums
+    name = host.dtype.names
+    assert sums.copy_to_host()[-1].item() == ((200, 0) if name else 200)
+    assert quickly[-2:] == [True, True]
+    assert quickly[1:3] == [True, True]
+
+
+def test_arrays_of_several_axes_are_known_but_not_at_once(quickly):
+    whole = np.arange(600).reshape(20, 30) % 7
+    x, outs = cuda.to_device(whole)[:, 3:20], outputs(CASES["select"], 340)
+    flat = whole[:, 3:20].reshape(-1)
+    for _ in range(3):
+        device.select(x, odd, out=outs[0])
+        check(CASES["select"], flat, outs)
+        device.cumsum(x, out=outs[0])
+        np.testing.assert_array_equal(outs[0].copy_to_host(), np.cumsum(flat))
+        outs = outputs(CASES["select"], 340)
+    assert not any(quickly)
+
+
+def test_a_launch_that_fails_leaves_scratch_as_new(quickly, monkeypatch):
+    def failing(*given):
+        raise RuntimeError("not launched")
+
+    case, x, done = CASES["select"], items(SEVERAL, 1), []
+    there, outs = cuda.to_device(x), outputs(case, SEVERAL)
+    monkeypatch.setattr(again.Known, "_template", lambda known, slots: failing)
+    monkeypatch.setattr(again, "reset", lambda memory, stream: done.append((memory.slots > 0, stream)))
+
+    def pred(v):
+        return v & 1
+
+    device.select(there, pred, out=outs[0], policy=POLICY)
+    with pytest.raises(RuntimeError, match="not launched"):
+        device.select(there, pred, out=outs[0], policy=POLICY)
+    assert done == [(True, 0)]
+    assert len(quickly) == 2
