@@ -98,6 +98,7 @@ def test_a_flat_position_is_one_register_each(compile_ptx):
         ("lanes_below", "uint32", lambda x: lanes.lanes_below()),
         ("group_lanes", "uint32", lambda x: lanes.group_lanes(4)),
         ("as_mask", "uint32", lambda x: lanes.as_mask(x)),
+        ("anew", "uint32", lambda x: lanes.anew(x)),
         ("active_mask", "uint32", lambda x: lanes.active_mask()),
         ("ballot", "uint32", lambda x: lanes.ballot(FULL, x)),
         ("match_any", "uint32", lambda x: lanes.match_any(FULL, x)),

@@ -1,13 +1,14 @@
 """What a scan costs: exact counts of shuffles, no memory, no call."""
 
 import pytest
+from numba import cuda
 
 import warpkit as wk
 from tests.ptx import assemble, assert_register_only, count, result_type, shuffles
 
 from . import operators
 from .literal import NUMBA, applied, compiled, one, with_op, words
-from .matrix import WIDTHS
+from .matrix import FULL, WIDTHS
 from .test_reduce_ptx import ROUNDS
 
 NAMES = ["int8", "int32", "uint32", "float16", "float32", "int64", "float64", "complex64"]
@@ -80,3 +81,37 @@ def test_nothing_spills(compile_ptx):
 def test_the_result_has_the_type_of_the_value(name):
     for function in (wk.warp_prefix_sum, wk.warp_prefix_product, wk.warp_inclusive_sum):
         assert result_type(applied(function), NUMBA[name]) == NUMBA[name]
+
+
+def in_a_loop(call):
+    """Kernel: one scan a round, of which the number of rounds is known to nobody."""
+
+    def run(x, out):
+        i = cuda.grid(1)
+        while i < x.size:
+            out[i] = call(x[i])
+            i += cuda.gridsize(1)
+
+    return run
+
+
+CALLS = {
+    "prefix_sum": lambda value: wk.warp_prefix_sum(value, mask=FULL),
+    "prefix_max of 8": lambda value: wk.warp_prefix_max(value, mask=FULL, width=8),
+    "exclusive_scan, reverse": lambda value: wk.warp_exclusive_scan(value, wk.add, 7, reverse=True, mask=FULL),
+    "prefix_sum of some": lambda value: wk.warp_prefix_sum(value, mask=0x55555555),
+    "prefix_sum of any": lambda value: wk.warp_prefix_sum(value),
+    "inclusive_sum": lambda value: wk.warp_inclusive_sum(value, mask=FULL),
+}
+
+
+@pytest.mark.parametrize("name", ["float32", "int32"])
+@pytest.mark.parametrize("call", list(CALLS))
+def test_a_loop_around_a_scan_is_not_copied_for_the_lanes_that_read_nothing(compile_ptx, call, name):
+    function = cuda.jit(device=True)(CALLS[call])
+
+    def once(x, out):
+        out[0] = function(x[0])
+
+    alone, repeated = (compiled(compile_ptx, kernel, name) for kernel in (once, in_a_loop(function)))
+    assert shuffles(repeated) == shuffles(alone) > 0

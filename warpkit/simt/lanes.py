@@ -86,6 +86,16 @@ def as_mask(mask):
 
 
 @operation
+def anew(mask):
+    """Return a uint32 mask as if it were another one at every call.
+
+    What is asked of a mask that stays the same in a loop makes NVVM copy the loop for each answer, shuffles and all; a
+    warp that is spread over the copies takes turns. Costs no instruction.
+    """
+    return uint32(int(mask))
+
+
+@operation
 def active_mask():
     """Return the uint32 mask of the lanes that execute this call together."""
     return simulator.meet(None, lambda lanes: uint32(sum(1 << lane for lane in lanes)), name="active_mask")

@@ -6,7 +6,18 @@ pointer, so that after log2 rounds each lane holds everything before it, whateve
 """
 
 from ..simt.bits import highest_bit, lowest_bit, popcount
-from ..simt.lanes import as_mask, has_redux, lane_id, lanes_below, redux, shuffle, shuffle_down, shuffle_up, shuffle_xor
+from ..simt.lanes import (
+    anew,
+    as_mask,
+    has_redux,
+    lane_id,
+    lanes_below,
+    redux,
+    shuffle,
+    shuffle_down,
+    shuffle_up,
+    shuffle_xor,
+)
 from ..simt.machine import device_function
 from ..simt.types import combine, is_commutative
 from .participants import FULL_MASK, in_group
@@ -86,10 +97,10 @@ def reduce_members(value, op, members, width):
 
 @device_function()
 def from_earlier(value, distance, width, reverse):
-    """Return `value` of the lane `distance` earlier in scan order, in a full warp; own value where there is none."""
+    """Return (`value` of the lane `distance` earlier in scan order, True), or (own value, False), in a full warp."""
     if reverse:
-        return shuffle_down(FULL_MASK, value, distance, width)[0]
-    return shuffle_up(FULL_MASK, value, distance, width)[0]
+        return shuffle_down(FULL_MASK, value, distance, width)
+    return shuffle_up(FULL_MASK, value, distance, width)
 
 
 @device_function()
@@ -105,7 +116,7 @@ def steps(value, op, rounds, width, reverse):
     position = position_of(lane_id(), width, reverse)
     total = value
     for k in range(rounds):
-        earlier = from_earlier(total, 1 << k, width, reverse)  # without one the lane's own: no other value to keep
+        earlier = from_earlier(total, 1 << k, width, reverse)[0]  # without one the lane's own: no other value to keep
         total = combine(op, earlier, total) if position >= 1 << k else earlier
     return total
 
@@ -135,13 +146,14 @@ def exclusive_members(value, op, members, width, reverse):
     """Return (scan of the lanes before this one, True), or (anything, False) in the first lane of the group."""
     if members == FULL_MASK:
         # The last round and the shift by one lane read the same values: two independent shuffles, one latency less.
-        position, reach = position_of(lane_id(), width, reverse), 1 + width // 2
+        # Whether there are such lanes is asked of the shuffles: the lane's number is the same in a loop (see `anew`).
         halves = steps(value, op, log2(width) - 1, width, reverse)
-        prefix = from_earlier(halves, 1, width, reverse)
-        further = from_earlier(halves, reach, width, reverse)
-        if position >= reach:
-            prefix = combine(op, further, prefix)
-        return prefix, position >= 1
+        near = from_earlier(halves, 1, width, reverse)
+        far = from_earlier(halves, 1 + width // 2, width, reverse)
+        prefix = near[0]
+        if far[1]:
+            prefix = combine(op, far[0], prefix)
+        return prefix, near[1]
     return chain_exclusive(value, op, members, in_group(members, width), log2(width), reverse)
 
 
@@ -150,4 +162,4 @@ def chain_exclusive(value, op, members, part, rounds, reverse):
     """Return (scan of the lanes of `part` before this one, True), or (own value, False) in the first one."""
     total = chain_inclusive(value, op, members, part, rounds, reverse)
     earlier = before(part, reverse)
-    return shuffle(members, total, nearest(earlier, reverse)), earlier != 0
+    return shuffle(members, total, nearest(earlier, reverse)), anew(earlier) != 0

@@ -92,6 +92,16 @@ def _as_mask(typing_context, mask):
     return signature(types.uint32, types.uint32), lambda context, builder, sig, args: args[0]
 
 
+@lowers(lanes.anew)
+def _anew(typing_context, mask):
+    # What the text says NVVM does not look at, and ptxas does.
+    def generate(context, builder, sig, args):
+        asm = ir.InlineAsm(ir.FunctionType(I32, [I32]), "mov.u32 $0, $1;", "=r,r", side_effect=True)
+        return builder.call(asm, args)
+
+    return signature(types.uint32, types.uint32), generate
+
+
 @lowers(lanes.active_mask)
 def _active_mask(typing_context):
     # Numba's own cuda.activemask() is not marked convergent.
