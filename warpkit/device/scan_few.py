@@ -13,7 +13,7 @@ from typing import Any
 from ..block.scan import before_warp_whole, exclusive_threads, join_exclusive, scan_whole
 from ..block.shape import int32, lane_number, warp_number
 from ..block.totals import SLOTS, put_total, take_total
-from ..simt.lanes import block_index, block_size, thread_index
+from ..simt.lanes import block_index, block_size, grid_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import is_aligned, load_vector, local_array, scratch, store_vector
 from ..simt.sync import barrier
@@ -21,9 +21,9 @@ from ..simt.types import as_index, as_int64, cast_like, combine, hold, identity_
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
 from .scan_kernel import Scan, number_of
-from .scan_look import arrive, launch_counter, looking_back, own_total
+from .scan_look import looking_back, own_total
 from .scan_tile import exclusive_step, fold_all, inclusive_step, own_count, seed_of, threads_holding
-from .tiles import TAKE, tiles_of
+from .tiles import TAKE, end_draw, start_draw
 
 WIDEST = 16  # bytes of one access
 
@@ -305,9 +305,9 @@ def few_kernel(scan: Scan, shape: FewShape) -> Callable[..., Any]:
 
     def scan_by_looks(source, target, init, states, count):
         like = hold(init)
-        counter = as_int64(0)
-        if thread_index() < 32:
-            counter = launch_counter(states)
+        drawn = as_int64(0)
+        if thread_index() == 0:
+            drawn = start_draw(states)
         num_items = int32(number(count, source))
         tile_items = int32(block_size() * items)
         tile = int32(block_index())
@@ -318,13 +318,13 @@ def few_kernel(scan: Scan, shape: FewShape) -> Callable[..., Any]:
             values = local_array(items, total_type)
             read_some(values, source, first, num_items, held, like)
             own, total = exclusive_whole(fold_held(values, held, op), op, True)
-            before = look(states, counter, tile, total, source, tile_items, num_items)
+            before = look(states, drawn, tile, total, source, tile_items, num_items)
             if starts:
                 before = combine(op, like, before)
             seed, seeded = seed_of(before, own, op, starts or tile > 0)
             scan_held(values, held, op, seed, seeded, step)
             write(values, target, first, num_items, held)
         if thread_index() == 0:
-            arrive(states, tiles_of(num_items, tile_items))
+            end_draw(states, drawn, grid_size(), grid_size())
 
     return scan_by_looks

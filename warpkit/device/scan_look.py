@@ -4,8 +4,7 @@ What a tile adds up to is usually there soon, from a block that began earlier or
 not run before others end: then whoever needs the total reads the tile itself and publishes it in its block's place. So
 a block asks for nothing before it reads its items. For that nobody may have written over them: not in place.
 
-The launch's epoch is what the counter says at first; every block counts itself there at its end, and the last one puts
-the epoch up: see block/lookback.py.
+A number is drawn all the same, for the launch's epoch: see block/lookback.py. It is on its way while items are read.
 """
 
 from collections.abc import Callable
@@ -13,31 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ..block.lookback import COUNTER, FIRST_PAUSE, LONG, LONGEST_PAUSE, publish
+from ..block.lookback import FIRST_PAUSE, LONGEST_PAUSE, publish
 from ..block.shape import int32, lane_number
 from ..block.states import HEAD
-from ..simt.lanes import as_mask, grid_size, thread_index
-from ..simt.machine import device_function
-from ..simt.memory import load_relaxed, local_array, put, scratch, take
+from ..simt.lanes import as_mask, shuffle, thread_index
+from ..simt.memory import local_array, put, scratch, take
 from ..simt.ops import maximum
-from ..simt.states import ABSENT, INCLUSIVE, load_state, state_value, store_state, viewed
+from ..simt.states import ABSENT, INCLUSIVE, load_state, state_value, store_state
 from ..simt.sync import barrier, sleep
 from ..simt.types import cast_like, combine, hold, identity_or_own
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
-from .tiles import end_draw, start_draw
-
-
-@device_function()
-def launch_counter(states):
-    """Return the counter that says which epoch it is, int64; called before this block arrives."""
-    return load_relaxed(viewed(states, LONG), COUNTER)
-
-
-@device_function()
-def arrive(states, num_tiles):
-    """Count this block as done; the last one of the grid ends the launch. Called by one thread, which looks no more."""
-    end_draw(states, start_draw(states), num_tiles, grid_size())
 
 
 def own_total(op: Callable[..., Any], fetch: Callable[..., Any], lowest: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,14 +66,15 @@ def looking_back(
                 absent = max(absent, at)
         return reduce_members(inclusive, maximum, FULL_MASK, 32), reduce_members(absent, maximum, FULL_MASK, 32)
 
-    def look(states, counter, tile, own, source, tile_items, num_items):
+    def look(states, drawn, tile, own, source, tile_items, num_items):
         like = state_value(states, own)
         words = scratch(1, like)
         if thread_index() < 32:
             values, known = local_array(each, total), local_array(each, np.int32)
-            epoch = as_mask(counter >> 32)
+            epoch = as_mask(drawn >> 32)
             if thread_index() == 0:
                 publish(states, tile, like, epoch)
+            epoch = shuffle(FULL_MASK, epoch, 0)
             prefix = identity_or_own(op, like)
             last = int32(tile - 1)
             turns, pause = int32(0), int32(0)
