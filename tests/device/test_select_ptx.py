@@ -62,6 +62,20 @@ def test_registers_only_and_no_calls(kind):
     assert image.storable  # so that a second process finds it on the disk
 
 
+# With fewer registers, those of blocks of 768 threads, all three spill.
+@pytest.mark.parametrize(
+    ("fields", "dtype", "few"),
+    [(meaning.unique, np.float16, False), (meaning.encoded, np.float32, True), (meaning.encoded, np.float64, False)],
+    ids=["unique, many float16", "runs of few float32", "runs of many float64"],
+)
+def test_runs_of_floats_spill_nothing(fields, dtype, few):
+    item = np.dtype(dtype)
+    more = PLACES if fields is meaning.encoded else NOTHING
+    what = Compaction(item, on_device=not few, **fields("", item, few))
+    image, _ = compiled(what, out=array_spec(item, 1), more=more, counted=not few)
+    assert image.local == image.spills == 0
+
+
 def test_few_items_take_one_tile_a_block():
     image, ptx = compiled(KINDS["select"][0], ring=False)
     assert image.local == image.spills == 0
