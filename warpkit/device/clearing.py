@@ -43,11 +43,10 @@ def clear(out, store, nothing):
         if first < out.size:
             clear_slice(out, first, nothing)
         barrier()
-        if grid_x() == 1:
-            first += SLICE
-        elif first < out.size and thread_x() == 0:
+        if grid_x() > 1 and first < out.size and thread_x() == 0:
             fence_device()  # what the block has cleared is seen before it counts
             atomic_add(store, CLEARED, min(SLICE, out.size - first))
+        first += SLICE  # what others have drawn lies behind it: beyond the output, there is nothing left to draw
 
 
 @device_function()

@@ -16,7 +16,7 @@ from ..block.shape import int32
 from ..simt.bits import lowest_bit
 from ..simt.lanes import block_x, grid_x, thread_x
 from ..simt.machine import device_function
-from ..simt.memory import accumulate, atomic_add, dynamic_shared, local_array
+from ..simt.memory import accumulate, atomic_add, dynamic_shared, local_array, store_vector
 from ..simt.sync import barrier
 from ..simt.types import as_index, cast_like
 from .clearing import await_clear, clear, leave
@@ -76,15 +76,29 @@ def count_own(counters, number, shift, change):
 
 
 @device_function()
+def clear_counters(counters, threads):
+    """Let a block of so many threads clear its counters, whose number is a multiple of 4."""
+    zeros = local_array(4, np.int32)
+    for k in range(4):
+        zeros[k] = 0
+    at = thread_x() << 2
+    while at < counters.size:
+        store_vector(zeros, 0, counters, at, 16)
+        at = int32(at + (threads << 2))
+
+
+@device_function()
 def fold_copies(counters, number, shift, copies):
-    """Return the sum of a counter's copies; neighbouring threads begin with copies in different banks.
+    """Return the sum of a counter's copies, four at a time; neighbouring threads begin in different banks.
 
     The number of copies is one of run time, so that the loop is not unrolled: it would take most of the registers.
     """
-    total, k = int32(0), int32(0)
+    total, first, k = int32(0), int32(number << shift), int32(0)
+    last, step = int32((1 << shift) - 1), 4 if shift >= 2 else 1
     while k < copies:
-        total = int32(total + counters[as_index((number << shift) + ((thread_x() + k) & (copies - 1)))])
-        k = int32(k + 1)
+        for j in range(step):
+            total = int32(total + counters[as_index(int32(first + ((thread_x() + k + j) & last)))])
+        k = int32(k + step)
     return total
 
 
@@ -102,30 +116,34 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
     number_of, before, fetch, fetch_item = reading.number, reading.before, reading.fetch, reading.fetch_item
     length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
     loads, held, item = reading.loads, reading.loads * reading.length, reading.item
+    ahead = length <= 4  # more items take more registers, each its own, when a loop hands them on
+
+    def read(items, x, first, head, vectors, inverses):
+        for k in range(loads):  # where nothing is left, the last vector again: no read waits for a condition
+            fetch(items, k * length, x, head + min(first + k * threads, vectors - 1) * length, inverses)
 
     def count_in_shared_memory(x, count, inverses, numbers, edges, counters, store, out):
         items, again = local_array(held, item), local_array(1, item)
-        mine = dynamic_shared((counters[0] + 2) << shift, np.int32, 0)
-        own = int32((thread_x() & 31) & ((1 << shift) - 1))
-        lane = dynamic_shared(((counters[0] + 2) << shift) - own, np.int32, 4 * own)
-        at = thread_x()
-        while at < mine.size:
-            mine[as_index(at)] = 0
-            at = int32(at + threads)
-        clear(out, store, nothing)
-        # the vectors, and the items before and behind them
         n = number_of(count, x)
         head = before(x, n, item_shift)
         vectors = (n - head) >> length_shift
         tail = n - head - (vectors << length_shift)
+        begin = block_x() * (loads * threads) + thread_x()
+        if ahead and begin < vectors:
+            read(items, x, begin, head, vectors, inverses)  # on its way while everything is cleared
+        words = int32((((counters[0] + 2) << shift) + 3) & ~3)
+        own = int32((thread_x() & 31) & ((1 << shift) - 1))
+        mine, lane = dynamic_shared(words, np.int32, 0), dynamic_shared(words - own, np.int32, 4 * own)
+        clear_counters(mine, threads)
+        clear(out, store, nothing)
+        # the items before and behind the vectors
         if block_x() == 0 and thread_x() < head + tail:
             edge = thread_x() + 0 * n
-            fetch_item(items, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
-            count_own(lane, bin_of(items[0], numbers, edges, find, settle), shift, 1)
-        begin = block_x() * (loads * threads) + thread_x()
+            fetch_item(again, 0, x, edge if edge < head else n - tail + (edge - head), inverses)
+            count_own(lane, bin_of(again[0], numbers, edges, find, settle), shift, 1)
         while begin < vectors:
-            for k in range(loads):  # where nothing is left, the last vector again: no read waits for a condition
-                fetch(items, k * length, x, head + min(begin + k * threads, vectors - 1) * length, inverses)
+            if not ahead:
+                read(items, x, begin, head, vectors, inverses)
             for k in range(loads):
                 at = begin + k * threads
                 if at < vectors:
@@ -143,6 +161,8 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
                             count_own(lane, right, shift, 1)
                         left = int32(left & (left - 1))
             begin += grid_x() * (loads * threads)
+            if ahead and begin < vectors:
+                read(items, x, begin, head, vectors, inverses)
         # what the block has counted
         barrier()
         await_clear(out, store)

@@ -252,7 +252,7 @@ def _compiled(
     function, reading = counting_kernel(bins.finder, array, count is not None, target.dtype, shift, policy)
     specs = specs_of(array, None if count is None else one_element(count), bins.numbers[0], edges, target.spec)
     kernel = Program(function, options_for(array, shift, policy)).compiled(specs)[0].kernel
-    shared = 4 * (counters + 2) << shift if shift >= 0 else 8 * policy.table
+    shared = 4 * ((((counters + 2) << shift) + 3) & ~3) if shift >= 0 else 8 * policy.table
     resident = machine.occupancy(kernel, policy.threads, shared) * machine.properties().multiprocessors
     return Counter(
         kernel,
