@@ -9,9 +9,15 @@ from numba import cuda
 
 import warpkit as wk
 
+from .mode import MODE
+
 THREADS, WARPS, FULL = 256, 8, 0xFFFFFFFF
-ROUNDS = 32
-"""How often a warp kernel repeats its operation, so that this and not the memory is what takes time."""
+ROUNDS = MODE.fewer(32, 32, 2)
+"""How often a warp kernel repeats its operation, so that this and not the memory is what takes time.
+
+Every round works on another number, the last one and 1: it is neither left out nor done once for all.
+"""
+ONE = np.float32(1)
 LIMIT = 512
 
 
@@ -48,7 +54,7 @@ def add_up(mine, out):
     slots = wk.shared_array(WARPS, np.int32)
     partial = wk.warp_active_sum(mine, mask=FULL)
     if wk.warp_lane_id() == 0:
-        slots[wk.warp_id()] = partial
+        slots[cuda.threadIdx.x >> 5] = partial
     wk.sync_block()
     if cuda.threadIdx.x == 0:
         total = 0
@@ -67,6 +73,22 @@ def count_after(x, out):
 def add_after(x, out):
     """Add by warp sums."""
     add_up(x[cuda.grid(1)], out)
+
+
+@cuda.jit
+def count_by_block(x, out):
+    """Count by the library's call for it."""
+    total = wk.block_count(x[cuda.grid(1)] < LIMIT)
+    if cuda.threadIdx.x == 0:
+        out[cuda.blockIdx.x] = total
+
+
+@cuda.jit
+def add_by_block(x, out):
+    """Add by the library's call for it."""
+    total = wk.block_sum(x[cuda.grid(1)])
+    if cuda.threadIdx.x == 0:
+        out[cuda.blockIdx.x] = total
 
 
 @cuda.jit
@@ -92,7 +114,7 @@ def tree_after(x, out):
     slots = wk.shared_array(WARPS, np.float32)
     partial = wk.warp_active_sum(np.float32(x[cuda.grid(1)]), mask=FULL)
     if wk.warp_lane_id() == 0:
-        slots[wk.warp_id()] = partial
+        slots[cuda.threadIdx.x >> 5] = partial
     wk.sync_block()
     if cuda.threadIdx.x < WARPS:
         total = wk.warp_active_sum(slots[cuda.threadIdx.x], mask=(1 << WARPS) - 1, width=WARPS)
@@ -121,11 +143,12 @@ def butterfly_before(x, out):
     """§3.3: the largest of a warp by five exchanges."""
     i, lane = cuda.grid(1), wk.warp_lane_id()
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
-        largest = value + np.float32(k)
+    for _ in range(ROUNDS):
+        largest = value
         for distance in (16, 8, 4, 2, 1):
             largest = max(largest, wk.warp_read_lane(largest, lane ^ distance, mask=FULL))
         total += largest
+        value += ONE
     out[i] = total
 
 
@@ -134,8 +157,9 @@ def butterfly_after(x, out):
     """§3.3: the same by one call."""
     i = cuda.grid(1)
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
-        total += wk.warp_active_max(value + np.float32(k), mask=FULL)
+    for _ in range(ROUNDS):
+        total += wk.warp_active_max(value, mask=FULL)
+        value += ONE
     out[i] = total
 
 
@@ -144,11 +168,12 @@ def group_before(x, out):
     """§3.3: the largest of eight lanes, for which the guide keeps the butterfly."""
     i, lane = cuda.grid(1), wk.warp_lane_id()
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
-        largest = value + np.float32(k)
+    for _ in range(ROUNDS):
+        largest = value
         for distance in (4, 2, 1):
             largest = max(largest, wk.warp_read_lane(largest, lane ^ distance, mask=FULL))
         total += largest
+        value += ONE
     out[i] = total
 
 
@@ -157,8 +182,9 @@ def group_after(x, out):
     """§3.3: a call does it for eight lanes too."""
     i = cuda.grid(1)
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
-        total += wk.warp_active_max(value + np.float32(k), mask=FULL, width=8)
+    for _ in range(ROUNDS):
+        total += wk.warp_active_max(value, mask=FULL, width=8)
+        value += ONE
     out[i] = total
 
 
@@ -167,13 +193,14 @@ def reads_before(x, out):
     """§3.4: read the lower lanes one by one; all lanes stay in the loop, for a lane that has left cannot be read."""
     i, lane = cuda.grid(1), wk.warp_lane_id()
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
+    for _ in range(ROUNDS):
         prefix = np.float32(0)
         for other in range(31):
-            read = wk.warp_read_lane(value + np.float32(k), other, mask=FULL)
+            read = wk.warp_read_lane(value, other, mask=FULL)
             if other < lane:
                 prefix += read
         total += prefix
+        value += ONE
     out[i] = total
 
 
@@ -182,8 +209,9 @@ def reads_after(x, out):
     """§3.4: one prefix sum."""
     i = cuda.grid(1)
     value, total = np.float32(x[i]), np.float32(0)
-    for k in range(ROUNDS):
-        total += wk.warp_prefix_sum(value + np.float32(k), mask=FULL)
+    for _ in range(ROUNDS):
+        total += wk.warp_prefix_sum(value, mask=FULL)
+        value += ONE
     out[i] = total
 
 

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from bench import claims
+from bench import claim_lists, claim_ranges, claims
 from tests.ptx import count
 
 X = claims.values(4096)
@@ -33,6 +33,8 @@ def named(part):
         ("3.3: butterfly over a warp", "redux.sync", 0, 1),
         ("3.3: butterfly over 8 lanes", "shfl.sync", 3, 3),
         ("3.4", "shfl.sync", 31, 6),
+        ("+1 a thread → block_count", "bar.red.popc", 0, 1),
+        ("+1 a thread → block_count", "atom.shared", 1, 0),
         ("16-byte", "ld.global.v4", 0, 1),
     ],
 )
@@ -54,3 +56,25 @@ def test_queues_compile_with_one_global_atomic(kernel, compile_ptx):
 
 def test_work_on_compiles(compile_ptx):
     assert count(compile_ptx(claims.copies.work_on, numba.typeof(X), numba.typeof(X)), "st.global") == 1
+
+
+@pytest.mark.parametrize(("dimensions", "before", "after"), [(2, 3, 1), (3, 5, 2)])
+def test_divisions_of_a_range(dimensions, before, after, compile_ptx):
+    items = numba.types.Array(numba.float32, dimensions, "C")
+    three = [numba.types.UniTuple(numba.uint64, dimensions)] * 3
+    found = [count(compile_ptx(kernel, items, items, *three), "div.u64") for kernel in claim_ranges.SIDES[dimensions]]
+
+    assert found == [before, after]
+
+
+@pytest.mark.parametrize("size", claim_ranges.TABLES)
+def test_a_table_is_copied_to_local_memory_or_read_in_place(size, compile_ptx):
+    items = numba.float32[::1]
+    before, after = (compile_ptx(kernel, items, items) for kernel in claim_ranges.lookups(size))
+
+    assert count(before, "st.local") > 0
+    assert ".local" not in after
+
+
+def test_the_least_work_compiles(compile_ptx):
+    assert count(compile_ptx(claim_lists.add_one, numba.int32[::1]), "st.global") == 1
