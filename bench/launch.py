@@ -16,17 +16,8 @@ from warpkit.simt import machine
 from warpkit.simt.numba_cuda.host.kernels import Frame
 
 from .harness import Row
+from .launched import ARRAYS, BLOCK, GRID, ITEMS, add_up
 from .timing import host_time
-
-ITEMS, GRID, BLOCK, ARRAYS = 1024, 8, 128, 5
-
-
-@cuda.jit
-def add_up(a, b, c, d, e):
-    """The least work with five arrays."""
-    i = cuda.grid(1)
-    if i < a.size:
-        a[i] = b[i] + c[i] + d[i] + e[i]
 
 
 def run(report):
