@@ -1,4 +1,4 @@
-"""Tests that need gigabytes of a GPU's memory: one at a time, however many processes share the GPU."""
+"""Tests that need gigabytes of a GPU's memory, one at a time, however many processes share the GPU; and none."""
 
 import contextlib
 import functools
@@ -66,3 +66,15 @@ def give_back():
     cuda.synchronize()
     if memory.properties().memory_pools:
         call(driver.cuMemPoolTrimTo, memory._pool(memory.current_device()), 0)
+
+
+@contextlib.contextmanager
+def no_room():
+    """Let nobody get more of the library's device memory."""
+    from warpkit.simt import machine
+
+    machine.limit_memory(0)
+    try:
+        yield
+    finally:
+        machine.limit_memory(None)

@@ -8,7 +8,7 @@ import pytest
 from numba import cuda
 
 from tests.reference import maximum, minimum
-from tests.room import large
+from tests.room import large, no_room
 from tests.warp.matrix import REALS, SIMULATOR, label
 from warpkit import device
 from warpkit.simt import ops
@@ -344,12 +344,8 @@ def test_s18_no_room_for_scratch():
 
     x, out = to_device(np.ones(2000, np.float32)), result(np.float32)
     stream = machine.stream_create()
-    machine.limit_memory(0)
-    try:
-        with pytest.raises(MemoryError, match=r"^allocation of \d+ bytes: "):
-            device.sum(x, out=out, stream=stream, policy=POLICY)
-    finally:
-        machine.limit_memory(None)
+    with no_room(), pytest.raises(MemoryError, match=r"^allocation of \d+ bytes: "):
+        device.sum(x, out=out, stream=stream, policy=POLICY)
     assert out.copy_to_host()[0] == 77
     before = scratch.held_bytes()
     device.sum(x, out=out, stream=stream, policy=POLICY)

@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
-from tests.room import large
+from tests.room import large, no_room
 from tests.warp import operators
 from tests.warp.matrix import SIMULATOR, label
 from warpkit import device
@@ -214,12 +214,8 @@ def test_s18_no_room_for_scratch():
     stream = machine.stream_create()
     device.cumsum(x, out=out, num_items=2, policy=SMALL)
     out.copy_to_device(np.full(2000, 77, np.float32))
-    machine.limit_memory(0)
-    try:
-        with pytest.raises(MemoryError, match=r"^allocation of \d+ bytes: "):
-            device.cumsum(x, out=out, stream=stream, policy=SMALL)
-    finally:
-        machine.limit_memory(None)
+    with no_room(), pytest.raises(MemoryError, match=r"^allocation of \d+ bytes: "):
+        device.cumsum(x, out=out, stream=stream, policy=SMALL)
     assert (out.copy_to_host() == 77).all()
     device.cumsum(x, out=out, stream=stream, policy=SMALL)
     machine.stream_synchronize(stream)

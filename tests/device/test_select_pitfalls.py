@@ -5,6 +5,7 @@ import pytest
 from numba import cuda
 
 import warpkit as wk
+from tests.room import no_room
 from tests.warp.matrix import SIMULATOR
 from warpkit import device
 
@@ -96,16 +97,11 @@ def test_s13_one_prepared_call_on_several_streams():
 
 @pytest.mark.gpu
 def test_s18_no_room_for_scratch_leaves_out_as_it_was():
-    from warpkit.simt import machine
 
     x, out = cuda.to_device(np.ones(1 << 22, np.int32)), cuda.to_device(np.full(1 << 22, 77, np.int32))
     stream = wk.Stream()  # with no scratch of its own yet
-    machine.limit_memory(0)
-    try:
-        with pytest.raises(MemoryError):
-            device.select(x, lambda v: v > 0, out=out, stream=stream)
-    finally:
-        machine.limit_memory(None)
+    with no_room(), pytest.raises(MemoryError):
+        device.select(x, lambda v: v > 0, out=out, stream=stream)
     assert (out.copy_to_host() == 77).all()
     device.select(x, lambda v: v > 0, out=out, stream=stream)
     stream.synchronize()

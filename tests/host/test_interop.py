@@ -12,21 +12,11 @@ from warpkit.host.streams import enter
 from warpkit.simt import machine
 from warpkit.simt.specs import array_spec
 
-from .interop_objects import Capsules, Interface, fake_cupy, fake_torch, host_memory_is_device_0, installed
+from .interop_objects import Capsules, Interface, host_memory_is_device_0
 from .test_arrays import R01, frozen, refusal
 
 everywhere = pytest.mark.everywhere
 host = pytest.fixture(autouse=True)(host_memory_is_device_0)
-
-
-@pytest.fixture
-def torch(monkeypatch):
-    return installed(monkeypatch, fake_torch())
-
-
-@pytest.fixture
-def cupy(monkeypatch):
-    return installed(monkeypatch, fake_cupy())
 
 
 def same_as_interface(found, shown):

@@ -1,6 +1,7 @@
 """launch and prepare: users' own kernels, at a raw launch's cost, on any stream."""
 
 import gc
+import textwrap
 import threading
 
 import numpy as np
@@ -256,41 +257,40 @@ def test_p30_eight_threads_begin_at_once():
         del x, factor
 
 
+LAUNCHED = """
+import os
+import sys
+import numpy as np
+from numba import cuda
+import warpkit as wk
+
+@cuda.jit
+def triple(x):
+    x[cuda.grid(1)] *= 3
+
+x = cuda.to_device(np.ones(32))
+wk.launch(triple, 1, 32, x)
+"""
+
+
+def launched_then(code):
+    """Return a program that has launched `triple` on `x` before it does the rest."""
+    return LAUNCHED + textwrap.dedent(code)
+
+
 @pytest.mark.gpu
 def test_a_second_process_does_not_compile(tmp_path):
     code = """
-        import sys
-        import numpy as np
-        from numba import cuda
-        import warpkit as wk
-
-        @cuda.jit
-        def triple(x):
-            x[cuda.grid(1)] *= 3
-
-        x = cuda.to_device(np.ones(32))
-        wk.launch(triple, 1, 32, x)
         assert x.copy_to_host().tolist() == [3] * 32
         print("warpkit.simt.numba_cuda.compiler" in sys.modules)
     """
-    assert run_apart(code, tmp_path) == "True\n"
-    assert run_apart(code, tmp_path) == "False\n"
+    assert run_apart(launched_then(code), tmp_path) == "True\n"
+    assert run_apart(launched_then(code), tmp_path) == "False\n"
 
 
 @pytest.mark.gpu
 def test_p29_after_a_fork_the_error_is_clear(tmp_path):
     code = """
-        import os
-        import numpy as np
-        from numba import cuda
-        import warpkit as wk
-
-        @cuda.jit
-        def triple(x):
-            x[cuda.grid(1)] *= 3
-
-        x = cuda.to_device(np.ones(32))
-        wk.launch(triple, 1, 32, x)
         cuda.synchronize()
         if not (child := os.fork()):
             try:
@@ -300,7 +300,7 @@ def test_p29_after_a_fork_the_error_is_clear(tmp_path):
             os._exit(0)
         os.waitpid(child, 0)
     """
-    assert '"spawn"' in run_apart(code, tmp_path)
+    assert '"spawn"' in run_apart(launched_then(code), tmp_path)
 
 
 @pytest.mark.gpu

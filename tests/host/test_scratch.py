@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from tests.room import no_room
 from warpkit import device
 from warpkit.host import scratch as module
 from warpkit.host.arrays import device_argument
@@ -147,13 +148,10 @@ def test_a_stream_that_is_used_all_the_time_keeps_its_memory(monkeypatch, stream
 def test_no_room(streams):
     stream = streams()
     small = scratch("room", SPEC, 10, stream)
-    machine.limit_memory(0)
-    try:
+    with no_room():
         with pytest.raises(MemoryError, match=r"^allocation of \d+ bytes: "):
             scratch("room", SPEC, small.slots + 1, stream)
         assert scratch("room", SPEC, 10, stream) is small
-    finally:
-        machine.limit_memory(None)
     assert scratch("room", SPEC, small.slots + 1, stream).slots == 2 * small.slots
 
 

@@ -15,22 +15,12 @@ from warpkit.host.arrays import as_argument
 from warpkit.host.streams import after_synchronize, as_stream, current_stream, enter, handle_of, keep
 from warpkit.simt import machine
 
-from .interop_objects import Capsules, Interface, fake_cupy, fake_torch, host_memory_is_device_0, installed
+from .interop_objects import Capsules, Interface, host_memory_is_device_0
 
 ORDER, FOREIGN = 0x5000, 0x6000  # handles of streams that do not exist: nothing is sent to them here
 
 
 host = pytest.fixture(autouse=True)(host_memory_is_device_0)
-
-
-@pytest.fixture
-def torch(monkeypatch):
-    return installed(monkeypatch, fake_torch())
-
-
-@pytest.fixture
-def cupy(monkeypatch):
-    return installed(monkeypatch, fake_cupy())
 
 
 class Watch:

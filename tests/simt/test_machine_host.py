@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from tests.room import no_room
 from warpkit.errors import Refused
 from warpkit.simt import machine
 from warpkit.simt.specs import Options, array_spec, c_strides, scalar_spec, tuple_spec
@@ -147,12 +148,8 @@ def test_memory_is_allocated_copied_filled_and_released():
 
 
 def test_memory_beyond_the_limit_is_refused_and_the_rest_goes_on():
-    machine.limit_memory(0)
-    try:
-        with pytest.raises(MemoryError, match=r"allocation of 4096 bytes: \d+ of the 0 bytes"):
-            machine.allocate(4096, 0)
-    finally:
-        machine.limit_memory(None)
+    with no_room(), pytest.raises(MemoryError, match=r"allocation of 4096 bytes: \d+ of the 0 bytes"):
+        machine.allocate(4096, 0)
     machine.release(machine.allocate(4096, 0), 0)
 
 
