@@ -151,3 +151,42 @@ def test_a_negative_index_counts_from_the_end():
     x = np.zeros(4, np.int32)
     from_the_end[1, 2](x)
     assert x.tolist() == [8, 8, 0, 10]
+
+
+@functools.cache
+def accumulating(dtype):
+    """Kernel: every thread adds to one of five items, whose old values nobody asks for."""
+
+    @cuda.jit
+    def run(totals):
+        memory.accumulate(totals, cuda.grid(1) % 5, dtype(cuda.threadIdx.x))
+
+    return run
+
+
+@pytest.mark.parametrize("dtype", [*WORDS, *FLOATS], ids=label)
+def test_sums_without_old_values_are_exact_under_contention(dtype):
+    totals = np.ones(5, dtype)
+    accumulating(dtype)[4, 70](totals)
+    assert totals.tolist() == [1 + 4 * sum(range(k, 70, 5)) for k in range(5)]
+
+
+@kernel("int32")
+def first_to_come(winners):
+    """A place of shared memory belongs to the thread that claims it first; the others look who that is."""
+    box = memory.shared_array(1, np.int32)
+    if cuda.threadIdx.x == 0:
+        box[0] = -1
+    sync.barrier()
+    held = memory.load_shared_relaxed(box, 0)
+    if held == -1:
+        held = memory.atomic_compare_exchange(box, 0, -1, cuda.threadIdx.x)
+        held = cuda.threadIdx.x if held == -1 else held
+    winners[cuda.threadIdx.x] = held
+
+
+def test_a_relaxed_look_at_shared_memory_sees_what_others_swap_in():
+    winners = np.full(96, -2, np.int32)
+    first_to_come[1, 96](winners)
+    assert 0 <= winners[0] < 96
+    assert set(winners.tolist()) == {winners[0]}

@@ -67,7 +67,7 @@ def atomic_add(array, index, value):
 def accumulate(array, index, value):
     """Add `value` to `array[index]` in global memory in one step; no old value returns, so that nothing waits for one.
 
-    32- and 64-bit integers, float64. ptxas does not find this out by itself in a kernel with a fence.
+    32- and 64-bit integers and floats. In a kernel with a fence ptxas does not find out that nobody wants the old one.
     """
     simulator.atomic("add", array, index, value)
 

@@ -28,8 +28,14 @@ def _atomic_add(typing_context, array, index, value):
     return signature(array.dtype, array, index, types.unliteral(value)), generate
 
 
-_SUMS = {types.int32: "u32", types.uint32: "u32", types.int64: "u64", types.uint64: "u64", types.float64: "f64"}
-_REGISTERS = {"u32": "r", "u64": "l", "f64": "d"}
+_SUMS = {
+    types.int32: ("u32", "r"),
+    types.uint32: ("u32", "r"),
+    types.int64: ("u64", "l"),
+    types.uint64: ("u64", "l"),
+    types.float32: ("f32", "f"),
+    types.float64: ("f64", "d"),
+}
 
 
 @lowers(memory.accumulate)
@@ -41,9 +47,9 @@ def _accumulate(typing_context, array, index, value):
     def generate(context, builder, sig, args):
         pointer = element_pointer(context, builder, array, args[0], args[1], index)
         address = builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(1)), I64)
-        number, suffix = context.cast(builder, args[2], sig.args[2], element), _SUMS[element]
+        number, (suffix, letter) = context.cast(builder, args[2], sig.args[2], element), _SUMS[element]
         text = f"red.relaxed.gpu.global.add.{suffix} [$0], $1;"
-        call_asm(builder, ir.VoidType(), [address, number], text, f"l,{_REGISTERS[suffix]}")
+        call_asm(builder, ir.VoidType(), [address, number], text, f"l,{letter}")
         return context.get_dummy_value()
 
     return signature(types.void, array, index, types.unliteral(value)), generate
