@@ -10,14 +10,19 @@ from .again import reading
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Return the list of what every look at a call said: whether it was launched at once."""
-    said, launched_again = [], again.launched_again
+    """Return the list of what every look at a call said: whether it was launched at once. No call is known yet."""
+    said, launched_again, now, tables = [], again.launched_again, again.Calls.now, {}
+
+    def anew(calls):
+        table = now(calls)
+        return tables.setdefault(id(table), (table, {}))[1]
 
     def listening(*given):
         said.append(False)
         said[-1] = launched_again(*given)
         return said[-1]
 
+    monkeypatch.setattr(again.Calls, "now", anew)
     monkeypatch.setattr(again, "launched_again", listening)
     return said
 

@@ -59,14 +59,19 @@ def test_without_a_count_and_with_one_are_two_calls(quickly, name):
 def test_a_number_of_items_on_the_device_is_one_more_array(quickly, name):
     case, n = CASES[name], 200
     there = cuda.to_device(items(n, 1))
-    number, count = cuda.to_device(np.zeros(1, np.int32)), cuda.to_device(np.full(1, 77))
+    number, count = cuda.to_device(np.zeros(1, np.int64)), cuda.to_device(np.full(1, 77))
     for some in (50, 120, 200):
         outs = outputs(case, n)
-        number.copy_to_device(np.array([some], np.int32))
+        number.copy_to_device(np.array([some]))
         case.call(there, outs, count_out=count, num_items=number)
         check(case, items(n, 1)[:some], outs, count)
-    case.call(there, outs, num_items=number)  # not with the count in its place
-    assert quickly[-1] is False
+    for option in ("count_out", "num_items"):  # as many arrays of the same layouts
+        number.copy_to_device(np.array([90]))
+        for at_once in (False, True):
+            outs = outputs(case, n)
+            case.call(there, outs, **{option: number})
+            check(case, items(n, 1)[: n if option == "count_out" else 90], outs)
+            assert quickly[-1] is at_once
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -118,7 +123,14 @@ def test_items_of_every_kind_come_again(quickly, dtype):
     assert quickly[1:3] == [True, True]
 
 
-def test_arrays_of_several_axes_are_known_but_not_at_once(quickly):
+def test_arrays_of_several_axes_are_known_but_not_at_once(quickly, monkeypatch):
+    said, with_arguments = [], again.Known.with_arguments
+
+    def listening(*given):
+        said.append(with_arguments(*given))
+        return said[-1]
+
+    monkeypatch.setattr(again.Known, "with_arguments", listening)
     whole = np.arange(600).reshape(20, 30) % 7
     x, outs = cuda.to_device(whole)[:, 3:20], outputs(CASES["select"], 340)
     flat = whole[:, 3:20].reshape(-1)
@@ -129,6 +141,7 @@ def test_arrays_of_several_axes_are_known_but_not_at_once(quickly):
         np.testing.assert_array_equal(outs[0].copy_to_host(), np.cumsum(flat))
         outs = outputs(CASES["select"], 340)
     assert not any(quickly)
+    assert said == [True] * 4  # from the second time on
 
 
 def test_a_launch_that_fails_leaves_scratch_as_new(quickly, monkeypatch):

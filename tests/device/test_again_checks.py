@@ -8,7 +8,9 @@ import warpkit as wk
 from tests.capture import Capture
 from tests.host.interop_objects import fake_cupy, fake_torch, installed
 from warpkit import device
+from warpkit.device import again
 from warpkit.host import streams_in
+from warpkit.simt import machine
 
 from .again import CASES, check, items, kept, later, odd, outputs
 from .gpu import on_eight_threads
@@ -141,17 +143,29 @@ def test_tensors_that_no_kernel_takes_are_refused(monkeypatch, at_once, name):
 
 
 @pytest.mark.simulator
+def test_arrays_of_another_gpu_than_the_current_one_are_refused(monkeypatch, at_once):
+    torch, x = installed(monkeypatch, fake_torch()), items(N, 1)
+    out, other = np.zeros(N, np.int64), {"device": 1}
+    monkeypatch.setattr(machine, "device_count", lambda: 2)
+    for _ in range(2):
+        device.select(torch.Tensor(x), odd, out=torch.Tensor(out))
+    with pytest.raises(wk.Refused, match="is on device 1, and device 0 is current"):
+        device.select(torch.Tensor(x, **other), odd, out=torch.Tensor(out, **other))
+    assert at_once == [False, True, False]
+
+
+@pytest.mark.simulator
 def test_words_are_for_addresses_that_fit_them(monkeypatch, at_once):
-    """Eight bytes of complex64 move as one word, unless they lie at half of one; either way may be the first."""
-    torch, words = installed(monkeypatch, fake_torch()), np.zeros(2 * N + 2, np.float32)
+    """Eight bytes of complex64 move as one word, unless they lie at half of one."""
+    torch, words = installed(monkeypatch, fake_torch()), np.zeros(2 * N + 3, np.float32)
+    words = words[words.ctypes.data % 8 // 4 :]
     flags, out = torch.Tensor(np.arange(N) % 3 == 0), np.zeros(N, np.complex64)
-    begins = [k for k in (0, 1) if (words.ctypes.data + 4 * k) % 8 == 0] * 3 + [0, 1, 0, 1]
-    for turn, begin in enumerate(begins):
-        x = words[begin : begin + 2 * N].view(np.complex64)
+    for turn, half in enumerate((1, 1, 0, 0, 1, 0)):
+        x = words[half : half + 2 * N].view(np.complex64)
         x[:] = np.arange(N) + turn
         device.select_flagged(torch.Tensor(x), flags, out=torch.Tensor(out))
         np.testing.assert_array_equal(out[:34], x[::3])
-    assert at_once == [begin == begins[0] and turn > 0 for turn, begin in enumerate(begins)]
+    assert at_once == [False, False, False, True, False, True]
 
 
 # ------------------------------------------------------------------ streams
@@ -179,9 +193,9 @@ def test_order_on_another_stream_than_the_frameworks_own(monkeypatch, at_once, n
 @pytest.mark.simulator
 def test_arrays_of_two_frameworks_are_known_but_not_at_once(monkeypatch, at_once):
     torch, cupy, x = installed(monkeypatch, fake_torch()), installed(monkeypatch, fake_cupy()), items(N, 1)
-    out, count = np.zeros(N, np.int64), cuda.to_device(np.zeros(1, np.int64))
+    out = np.zeros(N, np.int64)
     for _ in range(3):
-        device.select(torch.Tensor(x), odd, out=cupy.ndarray(out), count_out=count)
+        device.select(torch.Tensor(x), odd, out=cupy.ndarray(out))
         np.testing.assert_array_equal(out[: kept(CASES["select"], x)], x[x & 1 == 1])
     assert not any(at_once)
 
@@ -242,6 +256,27 @@ def test_a_called_function_that_changes_is_seen(quickly):
     assert quickly == [False, True, True] * 2
 
 
+def test_what_changes_while_a_call_is_decided_is_not_remembered(quickly, monkeypatch):
+    least, x, as_argument = 0, items(N, 1), again.as_argument
+    there, outs = cuda.to_device(x), outputs(CASES["select"], N)
+
+    def pred(v):
+        return v > least
+
+    def meanwhile(*given):
+        nonlocal least
+        least = 1
+        return as_argument(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "as_argument", meanwhile)
+        device.select(there, pred, out=outs[0])
+    least = 0
+    device.select(there, pred, out=outs[0])
+    np.testing.assert_array_equal(outs[0].copy_to_host()[: (x > 0).sum()], x[x > 0])
+    assert quickly == [False, False]
+
+
 def test_captured_arrays_are_read_at_every_call(quickly):
     x = items(N, 1)
     least = cuda.to_device(np.zeros(1, np.int64))
@@ -285,8 +320,6 @@ def test_under_capture(quickly, name):
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["select", "partition", "cumsum"])
 def test_no_room_for_scratch_leaves_out_as_it_was(quickly, name):
-    from warpkit.simt import machine
-
     case, n, stream = CASES[name], 1 << 22, wk.Stream()  # with no scratch of its own yet
     there, outs = known(case, n)
     outs[0].copy_to_device(np.full(n, 77))
