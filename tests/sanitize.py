@@ -177,7 +177,8 @@ def scans():
 
 def selections():
     """Selections: by blocks that stay and by blocks of one tile."""
-    for policy in (device.SelectPolicy(32, 20, 3, 2, most_tiles=0), device.SelectPolicy(few_threads=32, few_nbytes=20)):
+    tiles = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "alone_nbytes": 1}
+    for policy in (device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)):
         x = data(1900, 1)
         given = cuda.to_device(x)
         np.testing.assert_array_equal(device.select(given, is_odd, policy=policy).copy_to_host(), x[x % 2 == 1])

@@ -102,27 +102,30 @@ def test_every_operator(name, dtype):
         return
     x = for_order(dtype, SOME[-1], np.random.default_rng(3))
     total = ufunc.accumulate(x, dtype=np.cumsum(x[:1]).dtype if name == "mul" else x.dtype)
-    same(host(device.inclusive_scan(to_device(x), op, policy=DEFAULT)), total)
-    before = host(device.exclusive_scan(to_device(x), op, policy=DEFAULT))
-    same(before[1:], total[:-1])
-    assert ufunc(before[:1], x[:1]) == x[:1]  # the identity
+    for policy in (DEFAULT, FEW):
+        same(host(device.inclusive_scan(to_device(x), op, policy=policy)), total)
+        before = host(device.exclusive_scan(to_device(x), op, policy=policy))
+        same(before[1:], total[:-1])
+        assert ufunc(before[:1], x[:1]) == x[:1]  # the identity
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout(layout):
     for n in (7, 500) if SIMULATOR else (7, 500, 30_000, (1 << 20) + 5):
         view = laid_out(layout, n, lambda count: values("cumsum", np.float32, count))
-        same(host(device.cumsum(to_device(view), policy=DEFAULT)), np.cumsum(view))
+        for policy in (DEFAULT, FEW):
+            same(host(device.cumsum(to_device(view), policy=policy)), np.cumsum(view))
 
 
+@pytest.mark.parametrize("policy", [SMALL, FEW], ids=["small", "few"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64], ids=label)
-def test_every_misalignment(dtype):
+def test_every_misalignment(dtype, policy):
     """Items and results begin anywhere, and what lies before and behind them is not touched."""
     for skip in range(0, 16 // np.dtype(dtype).itemsize, 3 if SIMULATOR else 1):
-        for n in (200, 400):
+        for n in (50, 200, 400):
             memory = values("cumsum", dtype, n + skip)
             out = rubbish(450, dtype)
-            device.cumsum(to_device(memory[skip:]), out=out[skip : n + skip], dtype=dtype, policy=SMALL)
+            device.cumsum(to_device(memory[skip:]), out=out[skip : n + skip], dtype=dtype, policy=policy)
             found = out.copy_to_host()
             same(found[skip : n + skip], np.cumsum(memory[skip:], dtype=dtype))
             assert (found[:skip] == 77).all()

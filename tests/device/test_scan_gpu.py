@@ -7,12 +7,15 @@ from numba import cuda
 import warpkit as wk
 from tests.capture import Capture
 from tests.warp import operators
+from tests.warp.matrix import NUMBERS, label
 from warpkit import device
+from warpkit.device.scan_policy import policy_for
 from warpkit.host import scratch
 from warpkit.simt import machine
 
 from .gpu import imported, on_eight_threads, views_of, zeros_of
-from .scans import RINGS, rubbish, same
+from .reductions import total_dtype
+from .scans import RINGS, np_cumsum, rubbish, same, values
 
 pytestmark = pytest.mark.gpu
 N = 300_000
@@ -35,6 +38,38 @@ def test_a_graph_replayed_100_times(n):
         if value % 25 == 0:
             same(out.copy_to_host(), 1 + value * n * np.arange(n))
             device.cumsum(x, out=out, stream=stream)  # ordinary work on the same stream in between
+
+
+def sizes_of(policy):
+    """Return numbers of items around all at which another kernel begins, or another tile."""
+    one, look = policy.one_threads * policy.one_items, policy.look_threads * policy.look_items
+    edges = {one, 2 * one, policy.one_threads * policy.large_items, policy.sweep_until, look, policy.look_until}
+    return sorted({max(n + k, 1) for n in edges | {policy.ring_from} for k in (-1, 0, 1)})
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, *NUMBERS], ids=label)
+def test_where_one_kernel_takes_over_from_another(dtype):
+    """Every dtype; sums and, of its own type, maxima: from both ends, in place, of a number that the device knows."""
+    total = total_dtype(np.dtype(dtype))
+    sizes = sizes_of(policy_for(machine.properties().compute_capability, np.dtype(dtype), total))
+    x = values("cumsum", dtype, max(sizes))
+    there, count = cuda.to_device(x), cuda.to_device(np.zeros(1, np.int64))
+    for n in sizes:
+        for reverse in (False, True):
+            order = slice(None, None, -1 if reverse else 1)
+            wanted = np_cumsum(x[:n][order])[order]
+            same(device.cumsum(there[:n], reverse=reverse).copy_to_host(), wanted)
+            if np.dtype(dtype).kind == "c":
+                continue
+            given = cuda.to_device(x[:n])
+            device.inclusive_scan(given, wk.maximum, out=given, reverse=reverse)
+            same(given.copy_to_host(), np.maximum.accumulate(x[:n][order])[order])
+            count.copy_to_device(np.array([n - n // 3]))
+            out = rubbish(n, dtype)
+            device.exclusive_scan(there[:n], wk.maximum, init=x[0], num_items=count, out=out, reverse=reverse)
+            part = np.concatenate([x[:1], x[: n - n // 3][order]])
+            same(out.copy_to_host()[: n - n // 3], np.maximum.accumulate(part)[:-1][order])
+            assert (out.copy_to_host()[n - n // 3 :] == np.array(77).astype(dtype)).all()
 
 
 def test_a_function_never_seen_before_is_compiled_under_capture():

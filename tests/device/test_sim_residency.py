@@ -10,12 +10,13 @@ from warpkit.errors import NoProgress
 from warpkit.simt.simulator.launches import RESIDENT, Launch
 
 from .scans import NONE_FEW
+from .selections import NOT_ALONE
 
 N = 3 * RESIDENT * 64 + 5  # items: more tiles than blocks run at once
 X = np.random.default_rng(5).integers(0, 9, N).astype(np.int32)
 SELECT = {
-    "stay": device.SelectPolicy(threads=32, nbytes=8, blocks=32, most_tiles=0),
-    "one tile": device.SelectPolicy(few_threads=32, few_nbytes=8, most_tiles=1 << 20),
+    "stay": device.SelectPolicy(threads=32, nbytes=8, blocks=32, most_tiles=0, **NOT_ALONE),
+    "one tile": device.SelectPolicy(few_threads=32, few_nbytes=8, most_tiles=1 << 20, **NOT_ALONE),
 }
 SCAN = {
     "stay": device.ScanPolicy(threads=32, items=1, stages=2, blocks=32, ring_from=0),

@@ -8,10 +8,12 @@ from tests.block.schedules import explore, found_by
 from warpkit import device
 from warpkit.device import select_parts
 
-from .selections import encoded, parted, same
+from .selections import NOT_ALONE, encoded, parted, same
 
-RING = device.SelectPolicy(threads=32, nbytes=4, stages=2, blocks=2, few_threads=32, few_nbytes=4, most_tiles=0)
-TILES = device.SelectPolicy(threads=32, nbytes=4, few_threads=32, few_nbytes=4, most_tiles=1 << 20)
+RING = device.SelectPolicy(
+    threads=32, nbytes=4, stages=2, blocks=2, few_threads=32, few_nbytes=4, most_tiles=0, **NOT_ALONE
+)
+TILES = device.SelectPolicy(threads=32, nbytes=4, few_threads=32, few_nbytes=4, most_tiles=1 << 20, **NOT_ALONE)
 
 
 def data(seed):

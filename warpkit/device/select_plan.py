@@ -87,22 +87,31 @@ class Plan:
         whole = (*specs[:-1], self.states, specs[-1])
         size, most = what.item.itemsize, properties.shared_per_block - STATIC
         wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages)
-        small = TileShape(policy.few_threads, items_of_thread(policy.few_nbytes, size))
         self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
-        self.tiles = Form(tile_kernel, what, fitting(name, what, small, 1, most), whole, 1, function)
+
+        def tiles(threads: int, nbytes: int) -> Form:
+            shape = fitting(name, what, TileShape(threads, items_of_thread(nbytes, size)), 1, most)
+            return Form(tile_kernel, what, shape, whole, 1, function)
+
+        self.tiles = tiles(policy.few_threads, policy.few_nbytes)
+        self.alone = tiles(policy.alone_threads, policy.alone_nbytes)
+        self.large = tiles(policy.large_threads, policy.large_nbytes)
+        self.large_from = policy.large_from
         # Blocks that wait for all tiles have to draw until none is left: one of a tile's own may not have begun yet.
         waits = what.after is not nothing_after
         self.most_tiles = 1 if waits else max(policy.most_tiles * properties.multiprocessors, 1)
 
     def launch(self, size: int, stream: int) -> Launch:
         """Return what a launch over at most `size` items takes."""
-        form = self.tiles
+        form = self.tiles if size < self.large_from else self.large
+        if form.shape.tile_items < size <= self.alone.shape.tile_items:
+            form = self.alone
         tiles = max(-(-size // form.shape.tile_items), 1)
         if tiles > self.most_tiles:
             form = self.ring
             tiles = -(-size // form.shape.tile_items)
         kernel, captured = form.ready(stream)
-        blocks = tiles if form is self.tiles else min(tiles, form.resident)
+        blocks = min(tiles, form.resident) if form is self.ring else tiles
         slots = tiles + HEAD if tiles > 1 or form is self.ring else 0
         return Launch(kernel, blocks, form.shape.threads, form.shared, slots, captured)
 
