@@ -24,6 +24,8 @@ from ..simt.types import cast_like, combine, hold, identity_or_own
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
 
+EAGER = 16  # looks one after the other, before there is a pause between them
+
 
 def own_total(op: Callable[..., Any], fetch: Callable[..., Any], lowest: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function (source, tile, tile_items, num_items, like) -> what the items of a whole tile add up to.
@@ -77,7 +79,7 @@ def looking_back(
             epoch = shuffle(FULL_MASK, epoch, 0)
             prefix = identity_or_own(op, like)
             last = int32(tile - 1)
-            turns, pause = int32(0), int32(0)
+            turns, pause = int32(0), int32(FIRST_PAUSE)
             while last >= 0:
                 inclusive, absent = survey(values, known, states, last, epoch, like)
                 while absent > inclusive:
@@ -86,9 +88,9 @@ def looking_back(
                         if thread_index() == 0:
                             publish(states, absent, missing, epoch)
                         turns = int32(next_turn)
-                    if pause > 0:
+                    if turns >= EAGER:
                         sleep(pause)
-                    pause = int32(min(2 * pause + FIRST_PAUSE, LONGEST_PAUSE))
+                        pause = int32(min(2 * pause, LONGEST_PAUSE))
                     turns = int32(turns + 1)
                     inclusive, absent = survey(values, known, states, last, epoch, like)
                 for k in range(each):
