@@ -23,6 +23,7 @@ LEAST_BYTES = 256
 OTHERS = ("numba's own", "a raw launch", "cuda.compute")
 """How the cases begin that are no code of warpkit's, but stand in its column beside it."""
 MICROSECONDS = {"µs": 1.0, "ms": 1e3}
+ADVICE = "claims"  # its sides are before and after a change, not warpkit and a peer
 HOST_SUITES = ("launch", "reduce-host", "scan-host")
 
 
@@ -87,7 +88,7 @@ def bandwidths(plt, suite, rows):
 def summary(plt, suites):
     """Draw every case's ratio as a dot, a line for each suite: left of 1 warpkit takes less; None without ratios."""
     found = {name: [row["ratio"] for row in compared(content["rows"])] for name, content in suites.items()}
-    found = {name: ratios for name, ratios in found.items() if ratios}
+    found = {name: ratios for name, ratios in found.items() if ratios and name != ADVICE}
     if not found:
         return None
     figure, axis = plt.subplots(figsize=(7, 0.6 + 0.32 * len(found)))

@@ -9,7 +9,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docs.generate import contracts, figures, gallery, reference
+from docs.generate import changes, contracts, figures, gallery, reference
 
 GENERATED = {"reference": reference.navigation, "gallery": gallery.navigation}
 
@@ -26,7 +26,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages and pictures."""
-    for source in (reference, gallery, figures):
+    for source in (reference, gallery, figures, changes):
         for path, content in source.files():
             files.append(File.generated(config, path, content=content))
     return files

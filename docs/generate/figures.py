@@ -15,6 +15,7 @@ from .contracts import escaped
 BENCH = Path(plots.__file__).parent
 RESULTS = BENCH / "results"
 WIDEST = 2.0  # a ratio that fills the bar
+ELSEWHERE = "claims"  # has a page of its own, and warpkit on one side only: changes.py
 
 INTRODUCTION = """---
 hide: [navigation]
@@ -27,7 +28,8 @@ in the same job. Less is better: a ratio below 1 means that warpkit takes less t
 
 Your own figures: `python -m warpkit bench`, with `--quick` in about ten seconds a suite, with `--json FILE` kept, with
 `--plot DIR` drawn; `--compare A B` says of two such files what changed by more than noise. Without a GPU it runs small
-sizes in the simulator, where results are compared and times mean nothing. What a call costs before it is measured says
+sizes in the simulator, where results are compared and times mean nothing. What the usual advice on optimisation is
+worth on the same GPU is [a page of its own](before-after.md). What a call costs before it is measured says
 `python -m warpkit explain NAME --dtype D`: registers, shared memory, shuffles, barriers, and why it is lowered so.
 
 ![Every case's ratio, a line for each suite](plots/ratios.svg)
@@ -118,7 +120,7 @@ def speed(row: dict[str, Any]) -> str:
 
 def page() -> str:
     """Return the text of the page."""
-    sections = [section(suite, path, record) for suite, (path, record) in newest().items()]
+    sections = [section(suite, path, record) for suite, (path, record) in newest().items() if suite != ELSEWHERE]
     return "\n".join([INTRODUCTION, HOST, *sections])
 
 

@@ -93,6 +93,8 @@ def test_the_performance_page_has_every_case_of_the_newest_records():
 
     assert figures.newest()
     for suite, (path, record) in figures.newest().items():
+        if suite == figures.ELSEWHERE:
+            continue
         assert f"`{path.name}`" in page
         for row in record["suites"][suite]["rows"]:
             assert f"| {row['case']} |" in page
