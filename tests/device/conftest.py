@@ -11,7 +11,7 @@ from .again import reading
 @pytest.fixture
 def at_once(monkeypatch):
     """Return the list of what every look at a call said: whether it was launched at once. No call is known yet."""
-    said, launched_again, now, tables = [], again.launched_again, again.Calls.now, {}
+    said, launched_again, now, tables = [], again.launched_again, again.CallTable.now, {}
 
     def anew(calls):
         table = now(calls)
@@ -22,7 +22,7 @@ def at_once(monkeypatch):
         said[-1] = launched_again(*given)
         return said[-1]
 
-    monkeypatch.setattr(again.Calls, "now", anew)
+    monkeypatch.setattr(again.CallTable, "now", anew)
     monkeypatch.setattr(again, "launched_again", listening)
     return said
 

@@ -7,7 +7,8 @@ from numba import cuda
 import warpkit as wk
 from tests.warp.matrix import SIMULATOR
 from warpkit import device
-from warpkit.device import again
+from warpkit.device import again, reduce_call
+from warpkit.device.reduce_families import Family, combining
 
 from .again import CASES, LARGE, SIZES, TOLD, check, items, odd, outputs
 from .selections import POLICY
@@ -38,6 +39,61 @@ def test_the_second_call_is_the_drivers_own(quickly, name, n):
         assert quickly == [True]
         assert returned is (outs if len(outs) > 1 else outs[0])
         check(case, x, outs, count)
+
+
+REDUCTIONS = {
+    "sum": (device.sum, lambda x: [x.sum()]),
+    "max": (device.max, lambda x: [x.max()]),
+    "argmin": (device.argmin, lambda x: [x.argmin()]),
+    "minmax": (device.minmax, lambda x: [x.min(), x.max()]),
+    "reduce": (lambda x, out: device.reduce(x, wk.bit_or, out=out), lambda x: [np.bitwise_or.reduce(x.reshape(-1))]),
+}
+
+
+@pytest.mark.parametrize("n", [60, 600 if SIMULATOR else 1_000_000], ids=["few", "many"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_second_reduction_is_the_drivers_own(quickly, name, n):
+    """Of arrays of several axes that do not line up too."""
+    call, expected = REDUCTIONS[name]
+    for part in ((slice(None), slice(None)), (slice(None), slice(1, 3))):
+        quickly.clear()
+        for turn in range(TURNS):
+            x = (items(n, turn) + turn).reshape(-1, 4)
+            wanted = np.array(expected(x[part]))
+            there, out = cuda.to_device(x)[part], cuda.to_device(np.full(wanted.size, 77))
+            call(there, out=out)
+            np.testing.assert_array_equal(out.copy_to_host(), wanted)
+            assert call(there, out=out) is out
+            np.testing.assert_array_equal(out.copy_to_host(), wanted)
+        assert quickly[1::2] == [True] * TURNS
+
+
+def test_a_reduction_by_several_blocks(quickly, monkeypatch):
+    """Its scratch stands between its arrays."""
+    policy = device.ReducePolicy(threads=32, single_threads=32, single_loads=1, least_loads=1, loads=1)
+    monkeypatch.setattr(reduce_call, "policy_for", lambda *given: policy)
+    family, out = Family("sum", combining(wk.add)), cuda.to_device(np.zeros(1, np.int64))
+    for turn in range(4):
+        x = items(600, turn)
+        reduce_call.run(family, cuda.to_device(x), out, None, None, None, None, None)
+        assert out.copy_to_host()[0] == x.sum()
+    assert quickly == [False, True, True, True]
+    assert [known._use.slots > 1 for known in family.calls.now().values()] == [True]
+
+
+def test_reductions_of_nothing_and_into_what_does_not_hold_them(quickly):
+    x, nothing = cuda.to_device(np.arange(300)), cuda.to_device(np.zeros(0, np.int64))
+    for _ in range(3):
+        device.argmax(x, out=cuda.to_device(np.zeros(1, np.int16)))
+        device.sum(nothing, out=cuda.to_device(np.zeros(1, np.int64)))
+        for call, said in (
+            (lambda: device.argmax(x, out=cuda.to_device(np.zeros(1, np.int8))), "signed integers that hold 299"),
+            (lambda: device.max(nothing, out=cuda.to_device(np.zeros(1, np.int64))), "there are no items"),
+            (lambda: device.sum(x, out=cuda.to_device(np.zeros(1, np.int32)[:0])), "out must have 1 neighbouring"),
+            (lambda: device.sum(x, out=cuda.to_device(np.zeros(1, bool))), "out"),
+        ):
+            with pytest.raises((wk.Refused, ValueError), match=said):
+                call()
 
 
 @pytest.mark.parametrize("name", TOLD)

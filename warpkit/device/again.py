@@ -17,42 +17,17 @@ from typing import Any
 
 from ..host.arrays import Argument, as_argument
 from ..host.arrays_layout import remember
-from ..host.identity import Look, look
 from ..host.launch_again import on_this_device, read_again
 from ..host.scratch import reset, scratch
 from ..host.streams_in import enter
 from ..simt import machine
 from ..simt.specs import ArraySpec, Spec
+from .call_table import CallTable
 from .calls import Job, Port, Rules, Use, launched, use_of
 from .overlap import extent_of, in_one_place
 
 
-class Calls:
-    """The calls that are known of one array function, with the user's functions that are in it.
-
-    Safe from several threads: whoever has a table keeps it, and it is for what the functions were then.
-    """
-
-    __slots__ = ("_functions", "_state")
-
-    def __init__(self, *functions: Any) -> None:
-        self._functions = functions
-        self._state: tuple[Sequence[tuple[Look, Any]], dict[Any, Known]] | None = None if functions else ((), {})
-
-    def now(self) -> "dict[Any, Known]":
-        """Return what is known while the functions are what they are now; nothing, where one of them has changed."""
-        state = self._state
-        if state is not None:
-            for seen, function in state[0]:
-                if not seen.holds(function):
-                    break
-            else:
-                return state[1]
-        self._state = state = [(look(function), function) for function in self._functions], {}
-        return state[1]
-
-
-def launched_again(calls: Calls, arrays: Sequence[Any], options: Hashable, stream: Any) -> bool:
+def launched_again(calls: CallTable, arrays: Sequence[Any], options: Hashable, stream: Any) -> bool:
     """Launch a call that is known and return True, or do nothing and return False: the first time, or not so simple.
 
     Args: arrays: all that the call has, inputs and outputs, in the order of the `arguments` of its job.  options: what
@@ -66,7 +41,7 @@ def launched_again(calls: Calls, arrays: Sequence[Any], options: Hashable, strea
     return known is not None and known.again(addresses, handle, arrays)
 
 
-def run(calls: Calls, arrays: Sequence[Any], options: Hashable, stream: Any, decide: Callable[[], Job]) -> None:
+def run(calls: CallTable, arrays: Sequence[Any], options: Hashable, stream: Any, decide: Callable[[], Job]) -> None:
     """Make a call that is not known, or not so simple, and remember it.
 
     Args: those of `launched_again`.  decide: reads the call from the beginning, and refuses what is wrong.

@@ -6,21 +6,22 @@ the launch, only the wait for it.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from ..errors import Refused
-from ..host.arrays import READERS, Argument, as_argument, as_output
-from ..host.arrays_layout import remember
+from ..host.arrays import Argument, as_argument, as_output
 from ..host.dtypes import as_dtype, initial
 from ..host.results import landing
-from ..host.scratch import reset, scratch
 from ..host.streams_in import enter, keep
 from ..simt import machine
 from ..simt.specs import ArraySpec
+from . import again
+from .calls import Job, Port, Rules, Use
 from .reduce_arguments import counted, init_payload, init_spec, line_of, one_element, out_payload
 from .reduce_families import Family
 from .reduce_meaning import result_after
-from .reduce_plan import NO_INIT, Flat, Reduction, Sized, flat_of
+from .reduce_plan import NO_INIT, SHARES, Flat, Reduction, Sized, flat_of
 from .reduce_policy import ReducePolicy, policy_for
 from .reduce_rules import check_goes_into, check_holds
 
@@ -30,7 +31,9 @@ def run(
 ) -> Any:
     """Reduce `x`; return the result as a NumPy scalar, or `out` where it goes there."""
     if family.fixed and out is not None and dtype is init is num_items is policy is None:
-        run_to(family, x, out, stream)
+        arrays = x, out
+        if not again.launched_again(family.calls, arrays, None, stream):
+            again.run(family.calls, arrays, None, stream, partial(read_to, family, x, out, stream))
         return out
     source = as_argument(x, "x")
     flat = flat_of(source.layout, "x")
@@ -63,63 +66,29 @@ def run(
     return out
 
 
-class Known(NamedTuple):
-    """All that a call with `out` alone takes, for arrays of one layout each: what is left are addresses and a stream.
-
-    pack_x, pack_out: (address, owner) -> payload; None: the array's own.
-    """
-
-    kernel: machine.Kernel
-    sized: Sized
-    store: ArraySpec
-    no_store: Any
-    pack_x: Any
-    pack_out: Any
-
-
-def run_to(family: Family, x: Any, out: Any, stream: Any) -> None:
-    """Reduce `x` into `out`: `run` without other options, for families without a function of the user's."""
-    reader = READERS.get(type(x))
-    source = as_argument(x, "x") if reader is None else reader(x, "x")
-    reader = READERS.get(type(out))
-    target = as_argument(out, "out") if reader is None else reader(out, "out")
-    key = source.layout, target.layout, source.device
-    known = family.calls.get(key) or remember(family.calls, key, known_call(family, source, target))
-    kernel, sized, spec, store, pack_x, pack_out = known
-    handle, visitors = enter(stream, (source, target))
-    if sized.slots:
-        memory = scratch("shares", spec, sized.slots, handle)
-        store = memory.argument.payload
-    payloads = [
-        source.payload if pack_x is None else pack_x(source.pointer, source.owner),
-        sized.count,
-        sized.inverses,
-        NO_INIT,
-        store,
-        target.payload if pack_out is None else pack_out(target.pointer, target.owner),
-    ]
-    try:
-        kernel.launch(sized.grid, sized.block, 0, handle, payloads)
-    except BaseException:
-        if sized.slots:
-            reset(memory, handle)
-        raise
-    if visitors:
-        keep(visitors, handle)
-
-
-def known_call(family: Family, source: Argument, target: Argument) -> Known:
-    """Check what the layouts of the arguments say, and decide all that they decide."""
+def read_to(family: Family, x: Any, out: Any, stream: Any) -> Job:
+    """Decide a call without other options, of a family without a function of the user's."""
+    source, target = as_argument(x, "x"), as_output(out, "out")
     flat = flat_of(source.layout, "x")
     if family.finds:
         check_holds(family.name, target.dtype, flat.size - 1, "the last place")
-    plan = planned(family, flat, as_output(target, "out"), None, None, None, None)
+    plan = planned(family, flat, target, None, None, None, None)
     if flat.size == 0:
         check_items(family, plan, None, None)
     out_payload(family, target)
-    one_axis = len(target.layout.shape) == 1
-    pack_out = None if one_axis else machine.array_packer((family.parts,), None, target.layout.dtype)
-    return Known(plan.kernel, plan.sized(flat.size, flat.extents), plan.store, plan.no_store, flat.pack, pack_out)
+    line = flat_of(target.layout, "out")
+    handle, visitors = enter(stream, (source, target))
+    sized = plan.sized(flat.size, flat.extents)
+    payloads = (
+        Port(0, flat.spec, flat.pack or source.layout.pack),
+        sized.count,
+        sized.inverses,
+        NO_INIT,
+        Use(SHARES, plan.store, sized.slots) if sized.slots else plan.no_store,
+        Port(1, line.spec, line.pack or target.layout.pack),
+    )
+    return Job(plan.kernel, sized.grid, sized.block, 0, payloads, out, handle, visitors,
+               arguments=(source, target), rules=Rules())  # fmt: skip
 
 
 def planned(

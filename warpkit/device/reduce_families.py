@@ -10,6 +10,7 @@ from ..errors import Refused
 from ..host.dtypes import type_of
 from ..simt import ops
 from . import reduce_meaning as parts
+from .call_table import CallTable
 from .reduce_meaning import Meaning
 from .reduce_rules import mean_result, mean_total, total_of
 
@@ -24,7 +25,7 @@ class Family:
     build: (name, dtype of the items, `dtype=`) -> meaning, dtype of totals, dtype of results.  needs_items: nothing is
     the result of no items.  parts: elements of the result.  fixed: no function of a user's is in it.  finds: the result
     is a place.
-    plans: what was compiled for it.  calls: what is known of calls with arrays of some layouts.
+    plans: what was compiled for it.  calls: those with `out` alone that are known.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Family:
     fixed: bool = True
     finds: bool = False
     plans: dict[Any, Any] = field(default_factory=dict)
-    calls: dict[Any, Any] = field(default_factory=dict)
+    calls: CallTable = field(default_factory=CallTable)
 
 
 def combining(op: Callable[..., Any]) -> Callable[[str, np.dtype[Any], Any], Built]:

@@ -39,6 +39,7 @@ MOST_ITEMS = 1 << 50  # what a division by multiplication is exact for
 MOST_AT_ONCE = (1 << 31) - 64  # what 32 bits are enough for
 COUNT, INVERSE, NOTHING = scalar_spec(np.int64), scalar_spec(np.float64), scalar_spec(np.int8)
 NO_INIT = machine.scalar_payload(NOTHING, 0)
+SHARES = "shares"  # what blocks leave for the last one: a use of scratch
 
 
 class Flat(NamedTuple):
@@ -192,7 +193,7 @@ class Reduction:
         """Launch on `stream`; array, count, init and out are payloads, `count` None for the host's."""
         store, memory = self.no_store, None
         if sized.slots:
-            memory = scratch("shares", self.store, sized.slots, stream)
+            memory = scratch(SHARES, self.store, sized.slots, stream)
             store = memory.argument.payload
         payloads = [array, sized.count if count is None else count, sized.inverses, init, store, out]
         if captured:

@@ -9,7 +9,7 @@ import numpy as np
 from ..host.dtypes import as_dtype, kind_of, single
 from ..simt import ops
 from ..simt.rules import check_operand
-from .again import Calls
+from .call_table import CallTable
 from .reduce_operators import check_calls, checked_operator, keep_in, memo_of
 from .reduce_rules import check_goes_into, total_of
 
@@ -29,7 +29,7 @@ class ScanFamily:
     exclusive: bool
     fixed: bool
     plans: dict[Any, Any] = field(default_factory=dict)
-    calls: Calls = field(default_factory=Calls)
+    calls: CallTable = field(default_factory=CallTable)
 
 
 CUMSUM, CUMPROD = ScanFamily("cumsum", ops.add, False, True), ScanFamily("cumprod", ops.mul, False, True)
@@ -43,7 +43,7 @@ def scan_family(name: str, op: Any) -> ScanFamily:
     if found is None:
         if known is None:
             check_calls(name, "op", op, 2)
-        calls = Calls() if known is not None else Calls(op)
+        calls = CallTable() if known is not None else CallTable(op)
         found = ScanFamily(name, known or op, name == "exclusive_scan", known is not None, calls=calls)
         keep_in(memo, name, found)
     return found

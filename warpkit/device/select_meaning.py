@@ -12,7 +12,7 @@ from ..simt import machine
 from . import select_parts as parts
 from . import select_runs as runs
 from . import select_tile as tile
-from .again import Calls
+from .call_table import CallTable
 from .reduce_operators import keep_in, memo_of
 from .select_keep import keep_changed, keep_flagged, keep_true, keep_where, previous_in_slot
 from .select_layout import FEW, NONE
@@ -36,7 +36,7 @@ class Meaning:
     ) -> None:
         self.fields, self.words, self.function = fields, words, function
         self.plans: dict[Any, Any] = {}
-        self.calls = Calls() if function is None else Calls(function)
+        self.calls = CallTable() if function is None else CallTable(function)
 
 
 def counting(few: bool) -> Fields:
