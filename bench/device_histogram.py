@@ -15,7 +15,7 @@ from warpkit import device
 
 from .harness import Row
 from .peers import Peer
-from .timing import copy_time, graph_time, queued_time
+from .timing import SMALL, copy_time, graph_time, queued_time
 
 FLOATS, BYTES = (np.float32, 1.0), (np.uint8, 256.0)
 CASES = [
@@ -81,7 +81,7 @@ def measure(report, case):
         call()
         if not np.array_equal(out.copy_to_host(), right):
             raise ValueError("the counts are wrong")
-        ours = queued_time(call, repeats=20) if exponent >= 24 else graph_time(call)
+        ours = queued_time(call, repeats=20) if array.nbytes >= SMALL else graph_time(call)
         goal = 1.0 if exponent == 30 and result is np.int32 else None
         label = name if result is np.int32 else f"{name}, int64"
         rows.append((name, Row(label, ours, num_bytes=array.nbytes, copy=copy, goal=goal)))
@@ -113,7 +113,7 @@ def run(report):
         row.peer = found.get(name)
     report.notes.append("peer: cub::DeviceHistogram::HistogramEven with int counters")
     report.notes.append(
-        "2^24 and more: one call that waits on the stream behind another one; fewer: a graph of 100 calls"
+        "64 MB and more: one call that waits on the stream behind another one; less: a graph of 100 calls"
     )
     if not peer.built:
         report.notes.append(peer.missing)

@@ -31,7 +31,8 @@ void measure(const char* what, bool same, int exponent, int bins, float scale) {
   CHECK(cudaMalloc(&counts, sizeof(int) * bins));
   number<<<4096, 256, 0, stream>>>(items, size_t(n), same, scale);
   std::string name = what + (", " + std::to_string(bins)) + " bins, 2^" + std::to_string(exponent);
-  measure_stored(name, exponent < 24, [&](void* memory, size_t& bytes, cudaStream_t on) {
+  bool small = sizeof(Item) << exponent < size_t(1) << 26;
+  measure_stored(name, small, [&](void* memory, size_t& bytes, cudaStream_t on) {
     Level end = Level(scale);
     return cub::DeviceHistogram::HistogramEven(memory, bytes, items, counts, bins + 1, Level(0), end, n, on);
   }, stream, repeats);
