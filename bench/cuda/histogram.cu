@@ -1,5 +1,5 @@
 // Peer of bench/device_histogram.py: cub::DeviceHistogram::HistogramEven with int counters, its temporary storage
-// allocated before; one call that waits on the stream behind another one, or for few items a graph of 100 calls.
+// allocated before; one call that waits on the stream behind another, or for less than 64 MB a graph of 100 calls.
 #include <cub/cub.cuh>
 
 #include <cstdint>
