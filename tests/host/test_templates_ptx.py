@@ -75,6 +75,23 @@ def test_the_slots_are_those_of_an_ordinary_launch(launched):
     assert len(repeated._frames) == 1
 
 
+def test_what_never_changes_is_written_once(launched):
+    """Of any number of slots, anywhere."""
+    wide = machine.tuple_payload([machine.scalar_payload(scalar_spec(code), 5) for code in "qd"])
+    constants = [wide, machine.scalar_payload(scalar_spec("i"), -1), ARRAYS[0].pack(4096, None)]
+    layout = ARRAYS[2]
+    specs = [None, layout.spec, None, scalar_spec("q"), None]
+    packs = [constants[0], layout.pack, constants[1], None, constants[2]]
+    repeated = template(kernel(), specs, packs)
+    for turn in range(2):
+        number = machine.scalar_payload(scalar_spec("q"), turn)
+        block = b"".join([constants[0], layout.pack(256 * turn, None), constants[1], number, constants[2]])
+        COUNT[0] = len(block) // SLOT
+        assert repeated(GRID, BLOCK, 0, 0, [256 * turn, turn], ())
+        assert launched[-1][1] == block
+    assert template(kernel(), [None], [wide]) is not None
+
+
 @pytest.mark.parametrize(("code", "value"), [("q", 2**63), ("q", -(2**63) - 1), ("B", 256), ("i", 2**31)])
 def test_a_number_that_does_not_fit_launches_nothing(launched, code, value):
     filled((), (), [("q", 0)])
