@@ -57,11 +57,17 @@ def block_copy_async(pipe, target_shared, source, base, num_items):
         check_index(target_shared, count - 1)
     nbytes = count * target_shared.itemsize
     bulk = has_bulk_copy() and nbytes >= LEAST_BULK_BYTES and both_aligned(target_shared, source, base, 16)
-    done = 0
-    if bulk:
-        done = nbytes & ~15
-        if thread_index() == 0:
-            copy_bulk(pipe, target_shared, source, base, done)
+    if bulk and thread_index() == 0:
+        copy_bulk(pipe, target_shared, source, base, nbytes & ~15)
+    done = (nbytes & ~15) if bulk else 0
+    if done < nbytes:
+        copy_pieces(pipe, target_shared, source, base, done, nbytes)
+    close_stage(pipe, bulk)
+
+
+@device_function()
+def copy_pieces(pipe, target_shared, source, base, done, nbytes):
+    """Begin to copy the bytes from `done` on, by all threads, in the widest pieces that the alignment allows."""
     if both_aligned(target_shared, source, base, 16):
         copy_chunks(pipe, target_shared, source, base, done, nbytes & ~15, 16)
         done = nbytes & ~15
@@ -75,7 +81,6 @@ def block_copy_async(pipe, target_shared, source, base, num_items):
         copy_chunks(pipe, target_shared, source, base, done, nbytes & ~1, 2)
         done = nbytes & ~1
     copy_chunks(pipe, target_shared, source, base, done, nbytes, 1)
-    close_stage(pipe, bulk)
 
 
 @device_function()

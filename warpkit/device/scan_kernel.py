@@ -14,19 +14,12 @@ import numpy as np
 from ..block.lookback import lookback_publish
 from ..block.lookback_ahead import begin_prefix
 from ..block.shape import int32
-from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared, shared_array
 from ..simt.sync import barrier
-from ..simt.types import as_int64, hold
-from .scan_tile import (
-    downsweeping,
-    fetching,
-    own_count,
-    seed_of,
-    storing,
-    upsweeping,
-)
+from ..simt.types import as_int64, combine, hold
+from .ring import Ring, ring_pass
+from .scan_tile import downsweeping, fetching, seed_of, storing, upsweeping
 from .tiles import (
     TAKE,
     TileShape,
@@ -34,17 +27,11 @@ from .tiles import (
     count_given,
     count_on_device,
     count_within,
-    draws_of,
-    end_draw,
-    fill,
     first_draw,
-    following,
     forward,
     loading,
     prefix_after_init,
     prefix_alone,
-    refill,
-    start_draw,
     tile_backward,
     tile_forward,
     tiles_of,
@@ -106,74 +93,40 @@ def shared_bytes(scan: Scan, shape: TileShape) -> int:
 
 
 def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
-    """Return the kernel of persistent blocks.
+    """Return the kernel of persistent blocks: see ring.py.
 
     Called by: any grid of blocks of `shape.threads` threads with `shared_bytes` of dynamic shared memory.
     Args: source, target: arrays.  init: of the type of a total, also where the scan does not start with it.
     states: tile states for that type.  count: the number of items, or a device array that holds it.
     """
-    op, starts, item_type, result_type = scan.op, scan.starts, scan.item, scan.result
-    items, stages, tile_items, last = shape.items, shape.stages, shape.tile_items, shape.stages - 1
+    op, starts, item_type, result_type, tile_items = scan.op, scan.starts, scan.item, scan.result, shape.tile_items
     step_bytes = whole_pieces(tile_items * scan.item.itemsize)
-    in_place, result_at = scan.in_place, stages * step_bytes
-    whole = shape.threads >= 32
+    in_place, result_at = scan.in_place, shape.stages * step_bytes
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number, start = number_of(scan), starting(scan, shape, step_bytes)
     upsweep = upsweeping(shape, scan.total, place, op)
     downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result, shape.threads)
-    prefix = prefix_after_init if starts else prefix_alone
+    store, number = storing(scan.vectors, scan.result, shape), number_of(scan)
+
+    def gather(first_byte, tile, valid, like, context):
+        return upsweep(dynamic_shared(tile_items, item_type, first_byte), valid, like)
+
+    def finish(first_byte, tile, valid, own, total, before, has_before, is_last, context):
+        target, init = context
+        slot = dynamic_shared(tile_items, item_type, first_byte)
+        results = dynamic_shared(tile_items, result_type, first_byte if in_place else result_at)
+        if starts:
+            before = combine(op, init, before) if has_before else init
+        seed, seeded = seed_of(before, own, op, starts or has_before)
+        downsweep(slot, results, valid, seed, seeded)
+        barrier()
+        store(results, target, as_int64(tile) * tile_items, valid)
+
+    start = starting(scan, shape, step_bytes)
+    pass_over = ring_pass(Ring(shape, step_bytes, start, gather, finish, arranged, op, scan.total, scan.total))
 
     def scan_in_rings(source, target, init, states, count):
-        like = hold(init)
-        num_items = number(count, source)
-        num_tiles = tiles_of(num_items, tile_items)
-        draws = draws_of(num_tiles, stages)
-        tiles = shared_array(stages, np.int32)  # the tile in each slot
-        pipe = block_copy_pipeline(last)
-        in_flight = fill(pipe, tiles, start, source, source, arranged, states, num_tiles, num_items, draws)
-        s, tile = int32(last), int32(-1)
-        own = like
-        total = like
-        more = True
-        while more:
-            drawn = as_int64(0)
-            if thread_index() == 0:
-                drawn = start_draw(states)
-            begun = begin_prefix(states, tile, op, whole)
-            # upsweep of the next tile, which is published at once
-            near = following(s, stages)
-            ahead = tiles[near]
-            own_ahead = like
-            total_ahead = like
-            if ahead >= 0:
-                in_flight = int32(in_flight - 1)
-                block_copy_wait(pipe, in_flight)
-                valid = valid_of(num_items, arranged(ahead, num_tiles), tile_items)
-                held = own_count(valid, items)
-                slot = dynamic_shared(tile_items, item_type, near * step_bytes)
-                own_ahead, total_ahead = upsweep(slot, held, valid, like)
-                lookback_publish(states, ahead, total_ahead)
-            # downsweep of the tile at hand
-            if tile >= 0:
-                before = prefix(states, begun, tile, total, op, init, whole)
-                valid = valid_of(num_items, arranged(tile, num_tiles), tile_items)
-                held = own_count(valid, items)
-                slot = dynamic_shared(tile_items, item_type, s * step_bytes)
-                results = dynamic_shared(tile_items, result_type, s * step_bytes if in_place else result_at)
-                seed, seeded = seed_of(before, own, op, starts or tile > 0)
-                downsweep(slot, results, held, valid, seed, seeded)
-                barrier()
-                store(results, target, as_int64(arranged(tile, num_tiles)) * tile_items, valid)
-            if thread_index() == 0:
-                tiles[s] = end_draw(states, drawn, num_tiles, draws)
-            barrier()
-            more = ahead >= 0
-            if more:
-                loads = refill(pipe, s, tiles, start, source, source, arranged, num_tiles, num_items)
-                in_flight = int32(in_flight + loads)
-            tile, s = ahead, near
-            own, total = own_ahead, total_ahead
+        first = hold(init)
+        pass_over(states, number(count, source), source, source, first, (target, first))
 
     return scan_in_rings
 
@@ -185,14 +138,14 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     Args: as of `ring_kernel`.
     """
     op, starts, item_type, result_type = scan.op, scan.starts, scan.item, scan.result
-    items, tile_items = shape.items, shape.tile_items
+    tile_items = shape.tile_items
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
     whole = shape.threads >= 32
     place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
     number, fetch = number_of(scan), fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
     upsweep = upsweeping(shape, scan.total, place, op)
     downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result, shape.threads)
+    store = storing(scan.vectors, scan.result, shape)
     prefix = prefix_after_init if starts else prefix_alone
 
     def scan_in_tiles(source, target, init, states, count):
@@ -210,18 +163,17 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
             in_memory = arranged(tile, num_tiles)
             base = as_int64(in_memory) * tile_items
             valid = valid_of(num_items, in_memory, tile_items)
-            held = own_count(valid, items)
             slot = dynamic_shared(tile_items, item_type, 0)
             fetch(slot, source, base, valid)
             barrier()
             results = dynamic_shared(tile_items, result_type, result_at)
-            own, total = upsweep(slot, held, valid, like)
+            own, total = upsweep(slot, valid, like)
             before = like
             if num_tiles > 1:
                 lookback_publish(states, tile, total)
                 before = prefix(states, begin_prefix(states, tile, op, whole), tile, total, op, init, whole)
             seed, seeded = seed_of(before, own, op, starts or tile > 0)
-            downsweep(slot, results, held, valid, seed, seeded)
+            downsweep(slot, results, valid, seed, seeded)
             barrier()
             store(results, target, base, valid)
 

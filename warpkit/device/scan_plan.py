@@ -101,7 +101,7 @@ def fitted(scan: Scan, shape: TileShape, total: np.dtype[Any], most: int) -> Til
             threads = max(threads // 64 * 32, 32)
         else:
             raise Refused(f"a scan of items of {scan.item.itemsize} bytes needs more shared memory than the GPU has.")
-    return TileShape(threads, items, stages)
+    return TileShape(threads, items, stages, shape.ahead)
 
 
 class Sized(NamedTuple):

@@ -21,16 +21,18 @@ class ScanPolicy:
     they do the work of one that does not answer. Else one block of
     `one_threads` threads does with up to `large_items` items each what it can; then a block works on a tile of
     `tile_threads` × `tile_items` items; and from `ring_from` items on blocks of `threads` × `items` items persist, with
-    `stages` tiles in shared memory at once, `blocks` of them on a multiprocessor.
+    `stages` tiles in shared memory at once, `ahead` of them published before the first one is finished, `blocks` of
+    them on a multiprocessor.
     Threads are multiples of 32; odd numbers of items avoid bank conflicts in shared memory, powers of two are read at
     once in registers (`one_items`, `look_items`, `large_items`). Tiles that a GPU's shared memory does not hold are
     made smaller.
     """
 
     threads: int = 512
-    items: int = 35
-    stages: int = 3
+    items: int = 27
+    stages: int = 4
     blocks: int = 1
+    ahead: int = 2
     ring_from: int = 1 << 20
     tile_threads: int = 256
     tile_items: int = 15
@@ -66,6 +68,7 @@ class ScanPolicy:
             large_items=(1, 32),
             look_items=(1, 32),
             stages=(2, 8),
+            ahead=(1, 7),
             blocks=(1, 32),
             ring_from=(0, 1 << 50),
             sweep_until=(0, 1 << 30),
@@ -78,7 +81,7 @@ class ScanPolicy:
     @property
     def ring(self) -> TileShape:
         """The tiles of persistent blocks."""
-        return TileShape(self.threads, self.items, self.stages)
+        return TileShape(self.threads, self.items, self.stages, self.ahead)
 
     @property
     def tile(self) -> TileShape:
@@ -86,9 +89,7 @@ class ScanPolicy:
         return TileShape(self.tile_threads, self.tile_items)
 
 
-BYTES = (
-    140  # of a thread's items, in memory or as totals, whichever is more: three slots of them fill an sm_90's memory
-)
+BYTES = 108  # of a thread's items, in memory or as totals, whichever is more: four slots fill an sm_90's memory
 # For (capability, bytes of an item, bytes of a total): what was measured to be better.
 BY_CAPABILITY: dict[tuple[tuple[int, int], int, int], ScanPolicy] = {}
 
@@ -99,7 +100,7 @@ def policy_for(capability: tuple[int, int], item: np.dtype[Any], total: np.dtype
     if found is not None:
         return found
     most = BYTES // max(item.itemsize, total.itemsize, 1)
-    return ScanPolicy(items=odd(min(most, 35)), tile_items=odd(min(most, 15)))
+    return ScanPolicy(items=odd(min(most, 27)), tile_items=odd(min(most, 15)))
 
 
 def odd(items: int) -> int:

@@ -68,20 +68,22 @@ def fold_some(slot, count, size, valid, place, like, op):
 
 
 def upsweeping(shape: TileShape, total: Any, place: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function (slot, count, valid, like) -> (what earlier threads hold, what the tile adds up to).
+    """Return the function (slot, valid, like) -> (what earlier threads hold, what the tile adds up to).
 
     The first part means nothing in the first thread.
     """
-    items = shape.items
+    items, tile_items, threads = shape.items, shape.tile_items, shape.threads
 
-    def upsweep(slot, count, valid, like):
+    def upsweep(slot, valid, like):
         values = local_array(items, total)
-        if count == items:
-            take_all(values, slot, valid, place, like)
+        own, holding = like, int32(threads)
+        if valid == tile_items:  # the same for the block: a whole tile takes no arithmetic on its size
+            take_all(values, slot, tile_items, place, like)
             own = fold_all(values, op)
         else:
-            own = fold_some(slot, count, items, valid, place, like, op)
-        return exclusive_threads(own, op, None, own, threads_holding(valid, items), True)
+            own = fold_some(slot, own_count(valid, items), items, valid, place, like, op)
+            holding = threads_holding(valid, items)
+        return exclusive_threads(own, op, None, own, holding, True)
 
     return upsweep
 
@@ -145,20 +147,21 @@ def put_all(values, results, valid, place, mould):
 def downsweeping(
     shape: TileShape, total: Any, result: Any, place: Callable[..., Any], op: Callable[..., Any], exclusive: bool
 ) -> Callable[..., Any]:
-    """Return the function (slot, results, count, valid, seed, seeded) that writes the results of a thread's items.
+    """Return the function (slot, results, valid, seed, seeded) that writes the results of a thread's items.
 
     They may take the items' place.
     """
-    items, step = shape.items, exclusive_step if exclusive else inclusive_step
+    items, tile_items, step = shape.items, shape.tile_items, exclusive_step if exclusive else inclusive_step
 
-    def downsweep(slot, results, count, valid, seed, seeded):
+    def downsweep(slot, results, valid, seed, seeded):
         values, mould = local_array(items, total), local_array(1, result)
-        if count == items:
-            take_all(values, slot, valid, place, seed)
+        if valid == tile_items:
+            take_all(values, slot, tile_items, place, seed)
             downsweep_all(values, op, seed, seeded, step)
-            put_all(values, results, valid, place, mould)
+            put_all(values, results, tile_items, place, mould)
         else:
-            downsweep_some(slot, results, count, items, valid, place, mould, op, seed, seeded, step)
+            held = own_count(valid, items)
+            downsweep_some(slot, results, held, items, valid, place, mould, op, seed, seeded, step)
 
     return downsweep
 
@@ -219,27 +222,41 @@ def store_elements(slot, target, base, valid):
     store_each(slot, target, base, int32(0), valid)
 
 
-def storing(vectors: bool, dtype: np.dtype[Any], threads: int) -> Callable[..., Any]:
+def storing(vectors: bool, dtype: np.dtype[Any], shape: TileShape) -> Callable[..., Any]:
     """Return the function (slot, target, base, valid) that copies the first items of a slot to `target[base:]`.
 
-    vectors: the target is contiguous and 16 bytes hold whole items: a thread writes so much where it is aligned.
-    threads: of the block: a loop whose step is no constant divides.
+    vectors: the target is contiguous and 16 bytes hold whole items: a thread writes so much where it is aligned, of a
+    whole tile from registers.
     """
     if not vectors:
         return store_elements
-    length = 16 // dtype.itemsize
-    stride = threads * length
+    length, tile_items = 16 // dtype.itemsize, shape.tile_items
+    stride = shape.threads * length
+    writes = -(-tile_items // stride)
+    held = writes * length
+
+    def store_whole(slot, target, base):
+        pieces, first = local_array(held, dtype), int32(thread_index() * length)
+        for k in range(writes):
+            if (k + 1) * stride <= tile_items or first + k * stride < tile_items:
+                load_vector(pieces, k * length, slot, first + k * stride, 16)
+        for k in range(writes):
+            if (k + 1) * stride <= tile_items or first + k * stride < tile_items:
+                store_vector(pieces, k * length, target, base + (first + k * stride), 16)
 
     def store_vectors(slot, target, base, valid):
-        piece = local_array(length, dtype)
         done = int32(0)
         if is_aligned(target, base, 16):
-            done = int32(valid & -length)
-            i = int32(thread_index() * length)
-            while i < done:
-                load_vector(piece, 0, slot, i, 16)
-                store_vector(piece, 0, target, base + i, 16)
-                i = int32(i + stride)
+            if valid == tile_items:
+                store_whole(slot, target, base)
+                done = int32(valid)
+            else:
+                piece, i = local_array(length, dtype), int32(thread_index() * length)
+                done = int32(valid & -length)
+                while i < done:
+                    load_vector(piece, 0, slot, i, 16)
+                    store_vector(piece, 0, target, base + i, 16)
+                    i = int32(i + stride)
         store_each(slot, target, base, done, valid)
 
     return store_vectors

@@ -20,6 +20,7 @@ from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared, local_array, shared_array
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine
+from .ring import Ring, ring_pass
 from .scan_tile import own_count
 from .select_layout import Compaction, Layout, shared_bytes
 from .select_tile import decide, rank
@@ -28,16 +29,10 @@ from .tiles import (
     count_given,
     count_on_device,
     count_within,
-    draws_of,
-    end_draw,
-    fill,
     first_draw,
-    following,
     loading,
     loading_both,
     prefix_after_init,
-    refill,
-    start_draw,
     tile_forward,
     tiles_of,
     valid_of,
@@ -86,70 +81,71 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     return gather
 
 
+def writing(what: Compaction, shape: TileShape) -> Callable[..., Any]:
+    """Return the function (slot's first byte, tile, kept, aggregate, before, is it the last one, context).
+
+    It writes what a tile keeps, behind what all tiles before it do.  context: of `ring_kernel`.
+    """
+    op, emit, finish, lead, layout = what.op, what.emit, what.finish, what.lead, Layout(what, shape)
+    item_type, position_type, tile_items = what.item, layout.position_type, shape.tile_items
+    positions_at, room = layout.positions, lead + tile_items
+
+    def write(first_byte, tile, kept, aggregate, before, is_last, context):
+        out, more, count_out, states, num_items = context
+        slot = dynamic_shared(room, item_type, first_byte)
+        places = dynamic_shared(tile_items, position_type, first_byte + positions_at)
+        emit(slot, places, lead, before, kept, as_int64(tile) * tile_items, num_items, out, more)
+        if is_last and thread_index() == 0:
+            finish(combine(op, before, aggregate), num_items, out, more, count_out, states)
+
+    return write
+
+
 def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
-    """Return the kernel of persistent blocks.
+    """Return the kernel of persistent blocks: see ring.py.
 
     Called by: any grid of blocks of `shape.threads` threads with `shared_bytes` of dynamic shared memory.
     Args: source: the items.  flags: where there are any, else anything.  out, more: what is written.  count_out: one
     integer.  states: tile states for the type of `zero`.  count: the number of items, or a device array that holds it.
     """
-    op, zero, emit, finish, after, lead = what.op, what.zero, what.emit, what.finish, what.after, what.lead
-    stages, tile_items, last = shape.stages, shape.tile_items, shape.stages - 1
-    layout, copies = Layout(what, shape), 2 if what.flag else 1
-    item_type, position_type, room = what.item, layout.position_type, lead + tile_items
-    step_bytes, positions_at, waiting = layout.step, layout.positions, last * copies
-    whole = shape.threads >= 32
-    number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
+    zero, end, after, tile_items = what.zero, what.finish, what.after, shape.tile_items
+    number, gather_tile, write = number_of(what), gathering(what, shape), writing(what, shape)
+
+    def gather(first_byte, tile, valid, like, context):
+        return gather_tile(first_byte, tile, valid)
+
+    def finish(first_byte, tile, valid, kept, aggregate, before, has_before, is_last, context):
+        write(first_byte, tile, kept, aggregate, before, is_last, context)
+
+    pass_over = ring_pass(
+        Ring(
+            shape,
+            Layout(what, shape).step,
+            starting(what, shape),
+            gather,
+            finish,
+            tile_forward,
+            what.op,
+            np.int32,
+            type_of(zero),
+            2 if what.flag else 1,
+        )
+    )
 
     def compact_in_rings(source, flags, out, more, count_out, states, count):
         num_items = number(count, source)
         num_tiles = tiles_of(num_items, tile_items)
-        draws = draws_of(num_tiles, stages)
-        tiles = shared_array(stages, np.int32)  # the tile in each slot
-        pipe = block_copy_pipeline(waiting)
-        in_flight = fill(pipe, tiles, start, source, flags, tile_forward, states, num_tiles, num_items, draws)
-        s, tile, total, written = int32(last), int32(-1), int32(0), int32(0)
-        own = zero
-        going = True
-        while going:
-            drawn = as_int64(0)
-            if thread_index() == 0:
-                drawn = start_draw(states)
-            begun = begin_prefix(states, tile, op, whole)
-            # the next tile decides, publishes, moves
-            near = following(s, stages)
-            ahead = tiles[near]
-            total_ahead = int32(0)
-            own_ahead = zero
-            if ahead >= 0:
-                in_flight = int32(in_flight - 1)
-                block_copy_wait(pipe, in_flight * copies)
-                valid = valid_of(num_items, ahead, tile_items)
-                total_ahead, own_ahead = gather(near * step_bytes, ahead, valid)
-                lookback_publish(states, ahead, own_ahead)
-            # the tile at hand is written
-            if tile >= 0:
-                before = prefix_after_init(states, begun, tile, own, op, zero, whole)
-                slot = dynamic_shared(room, item_type, s * step_bytes)
-                places = dynamic_shared(tile_items, position_type, s * step_bytes + positions_at)
-                emit(slot, places, lead, before, total, as_int64(tile) * tile_items, num_items, out, more)
-                written = int32(written + 1)
-                if tile == num_tiles - 1 and thread_index() == 0:
-                    finish(combine(op, before, own), num_items, out, more, count_out, states)
-            if thread_index() == 0:
-                tiles[s] = end_draw(states, drawn, num_tiles, draws)
-            barrier()
-            going = ahead >= 0
-            if going:
-                loads = refill(pipe, s, tiles, start, source, flags, tile_forward, num_tiles, num_items)
-                in_flight = int32(in_flight + loads)
-            tile, s, total = ahead, near, total_ahead
-            own = own_ahead
+        written = pass_over(states, num_items, source, flags, zero, (out, more, count_out, states, num_items))
         if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
-            finish(zero, num_items, out, more, count_out, states)
-        after(states, written, num_tiles, num_items, total, num_tiles == 0, out)
+            end(zero, num_items, out, more, count_out, states)
+        after(states, written, num_tiles, num_items, int32(0), num_tiles == 0, out)
 
     return compact_in_rings
+
+
+def type_of(zero: Any) -> Any:
+    """Return the type of what tiles add up to, for `local_array`."""
+    return tuple(type(part) for part in zero) if isinstance(zero, tuple) else type(zero)
 
 
 def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
@@ -158,11 +154,10 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     Called by: at least as many blocks as there are tiles, one at least; a single tile asks for no number and no state.
     Args: as of `ring_kernel`.
     """
-    op, zero, emit, finish, after, lead = what.op, what.zero, what.emit, what.finish, what.after, what.lead
-    tile_items, layout, copies = shape.tile_items, Layout(what, shape), 2 if what.flag else 1
-    item_type, position_type, room, positions_at = what.item, layout.position_type, lead + tile_items, layout.positions
-    whole = shape.threads >= 32
-    number, start, gather = number_of(what), starting(what, shape), gathering(what, shape)
+    op, zero, finish, after, tile_items = what.op, what.zero, what.finish, what.after, shape.tile_items
+    copies, whole = 2 if what.flag else 1, shape.threads >= 32
+    number, start = number_of(what), starting(what, shape)
+    gather, write = gathering(what, shape), writing(what, shape)
 
     def compact_in_tiles(source, flags, out, more, count_out, states, count):
         num_items = number(count, source)
@@ -176,11 +171,10 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
             barrier()
             tile = tiles[0]
         if tile >= 0:
-            start(pipe, int32(0), source, flags, tile, num_items)
+            valid = valid_of(num_items, tile, tile_items)
+            start(pipe, int32(0), source, flags, tile, valid)
             block_copy_wait(pipe, 0)
-            total, own = gather(int32(0), tile, valid_of(num_items, tile, tile_items))
-            slot = dynamic_shared(room, item_type, 0)
-            places = dynamic_shared(tile_items, position_type, positions_at)
+            total, own = gather(int32(0), tile, valid)
             before = zero
             if num_tiles > 1:
                 lookback_publish(states, tile, own)
@@ -188,9 +182,8 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
                 before = prefix_after_init(states, begun, tile, own, op, zero, whole)
             else:
                 barrier()
-            emit(slot, places, lead, before, total, as_int64(tile) * tile_items, num_items, out, more)
-            if tile == num_tiles - 1 and thread_index() == 0:
-                finish(combine(op, before, own), num_items, out, more, count_out, states)
+            context = (out, more, count_out, states, num_items)
+            write(int32(0), tile, total, own, before, tile == num_tiles - 1, context)
         if num_tiles == 0 and block_index() == 0 and thread_index() == 0:
             finish(zero, num_items, out, more, count_out, states)
         after(states, int32(tile >= 0), num_tiles, num_items, total, num_tiles <= 1, out)

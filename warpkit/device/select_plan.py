@@ -86,7 +86,7 @@ class Plan:
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
         whole = (*specs[:-1], self.states, specs[-1])
         size, most = what.item.itemsize, properties.shared_per_block - STATIC
-        wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages)
+        wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages, policy.ahead)
         self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
 
         def tiles(threads: int, nbytes: int) -> Form:

@@ -23,9 +23,10 @@ class SelectPolicy:
     """
 
     threads: int = 512
-    nbytes: int = 124
-    stages: int = 3
+    nbytes: int = 100
+    stages: int = 4
     blocks: int = 1
+    ahead: int = 2
     few_threads: int = 256
     few_nbytes: int = 28
     most_tiles: int = 8
@@ -52,6 +53,7 @@ class SelectPolicy:
             large_nbytes=(1, 512),
             large_from=(0, 1 << 50),
             stages=(2, 8),
+            ahead=(1, 7),
             blocks=(1, 32),
             most_tiles=(0, 1 << 20),
         )

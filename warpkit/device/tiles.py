@@ -15,12 +15,11 @@ from ..block.lookback import COUNTER, LONG, end_launch
 from ..block.lookback_ahead import end_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_async
-from ..simt.lanes import block_size, grid_size, thread_index
+from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import atomic_add, dynamic_shared
 from ..simt.staging import close_stage
 from ..simt.states import address_of, block_notes, viewed
-from ..simt.sync import barrier
 from ..simt.types import as_index, as_int64, hold
 from .reduce_reading import element_1, element_2, element_3, element_4
 
@@ -29,16 +28,26 @@ PIECE = 128  # bytes that everything in dynamic shared memory is a multiple of
 
 @dataclass(frozen=True)
 class TileShape:
-    """How a tile is worked on: threads of a block, items of a thread (odd: no bank conflicts), slots of the ring."""
+    """How a tile is worked on: threads of a block, items of a thread (odd: no bank conflicts), slots of the ring.
+
+    ahead: how many tiles a block publishes before it finishes the first of them, at least 1; one less than slots where
+    there are fewer.
+    """
 
     threads: int
     items: int
     stages: int = 1
+    ahead: int = 1
 
     @property
     def tile_items(self) -> int:
         """Items of a tile."""
         return self.threads * self.items
+
+    @property
+    def published(self) -> int:
+        """Tiles that are published ahead, as far as there are slots."""
+        return min(self.ahead, self.stages - 1)
 
 
 def whole_pieces(nbytes: int) -> int:
@@ -106,12 +115,6 @@ def first_draw(states, num_tiles, draws):
 
 
 @device_function()
-def draws_of(num_tiles, stages):
-    """Return how many numbers a launch draws in which every block keeps `stages` tiles in flight."""
-    return num_tiles + grid_size() * stages
-
-
-@device_function()
 def prefix_after_init(states, begun, tile, total, op, init, whole):
     """Return `init` combined with what all tiles before `tile` add up to; see `end_prefix`."""
     return end_prefix(states, begun, tile, total, op, init, whole)
@@ -175,7 +178,9 @@ def loading_by_elements(take: Callable[..., Any]) -> Callable[..., Any]:
 def loading(
     copied: bool, item: Any, tile_items: int, slot_step: int, offset: int = 0, lead: int = 0, axes: int = 1
 ) -> Callable[..., Any]:
-    """Return the function that begins to load a tile into a slot, `lead` items of the tile before it in front.
+    """Return the function that begins to load the `valid` items of a tile into a slot.
+
+    In front of them lie `lead` items of the tile before it.
 
     copied: the array is contiguous and its items can be copied as they are.  item: their dtype.  Slots lie `slot_step`
     bytes apart, the items `offset` bytes behind the beginning of one.  axes: of several the source is a tuple (array,
@@ -184,11 +189,10 @@ def loading(
     load = load_by_copies if copied else loading_by_elements(TAKE[axes])
     itemsize, room = np.dtype(item).itemsize, tile_items + lead
 
-    def start(pipe, number, source, other, tile, num_items):
-        base = as_int64(tile) * tile_items
+    def start(pipe, number, source, other, tile, valid):
         before = int32(lead if tile > 0 else 0)
         slot = dynamic_shared(room, item, number * slot_step + offset + (lead - before) * itemsize)
-        load(pipe, slot, source, base - before, min(num_items - base, tile_items) + before)
+        load(pipe, slot, source, as_int64(tile) * tile_items - before, int32(valid + before))
 
     return start
 
@@ -196,9 +200,9 @@ def loading(
 def loading_both(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that begins to load a tile of two arrays, each by its own function."""
 
-    def start(pipe, number, source, other, tile, num_items):
-        first(pipe, number, source, source, tile, num_items)
-        second(pipe, number, other, other, tile, num_items)
+    def start(pipe, number, source, other, tile, valid):
+        first(pipe, number, source, source, tile, valid)
+        second(pipe, number, other, other, tile, valid)
 
     return start
 
@@ -207,27 +211,6 @@ def loading_both(first: Callable[..., Any], second: Callable[..., Any]) -> Calla
 def following(slot, stages):
     """Return the slot after `slot` in a ring, int32."""
     return int32(slot + 1 if slot + 1 < stages else 0)
-
-
-@device_function()
-def refill(pipe, number, tiles, start, source, other, arranged, num_tiles, num_items):
-    """Begin to load the tile that slot `number` is for; return whether there is one, int32."""
-    fresh = tiles[number]
-    if fresh >= 0:
-        start(pipe, number, source, other, arranged(fresh, num_tiles), num_items)
-    return int32(fresh >= 0)
-
-
-@device_function()
-def fill(pipe, tiles, start, source, other, arranged, states, num_tiles, num_items, draws):
-    """Draw the first tiles and begin to load them, into all slots but the last; return how many there are, int32."""
-    in_flight = int32(0)
-    for number in range(tiles.size - 1):
-        if thread_index() == 0:
-            tiles[number] = first_draw(states, num_tiles, draws)
-        barrier()
-        in_flight = int32(in_flight + refill(pipe, number, tiles, start, source, other, arranged, num_tiles, num_items))
-    return in_flight
 
 
 # ------------------------------------------------------------------ from the beginning or from the end

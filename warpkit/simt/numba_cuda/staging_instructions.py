@@ -184,19 +184,22 @@ def await_groups(left):
 @lowers(await_groups)
 def _lower_await_groups(typing_context, left):
     def wait(left):
-        if left <= 0:
-            _await_0()
-        elif left == 1:
-            _await_1()
-        elif left == 2:
-            _await_2()
-        elif left == 3:
-            _await_3()
-        elif left == 4:
-            _await_4()
-        elif left == 5:
-            _await_5()
-        elif left == 6:
+        if left < 4:
+            if left < 2:
+                if left < 1:
+                    _await_0()
+                else:
+                    _await_1()
+            elif left < 3:
+                _await_2()
+            else:
+                _await_3()
+        elif left < 6:
+            if left < 5:
+                _await_4()
+            else:
+                _await_5()
+        elif left < 7:
             _await_6()
         elif left == 7:
             _await_7()
