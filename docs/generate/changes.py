@@ -30,6 +30,9 @@ HEADINGS = {
 }
 # Heading, then (suite, pattern of its cases, what they are): other suites have measured more of it.
 ELSEWHERE = {
+    "In a warp": (
+        ("warp", r"(sum|max|exclusive sum) f32, full mask", "One warp that waits for each result, beside CUB's calls:"),
+    ),
     "In a block, and between blocks": (
         ("queue", r"one item a thread|push_items(_ordered)?, 8, ", "Queues, beside a global atomic an item:"),
     ),
@@ -72,9 +75,10 @@ def others(suite: str, pattern: str, what: str, records: dict[str, tuple[Path, d
     if not rows:
         return []
     lines = [what, "", f"{machine(record['environment'])} · `{path.name}`", ""]
-    lines += ["| case | warpkit, µs | peer, µs | ratio |", "| --- | ---: | ---: | --- |"]
+    lines += ["| case | warpkit | peer | unit | ratio |", "| --- | ---: | ---: | --- | --- |"]
     for row in rows:
-        lines.append(f"| {row['case']} | {number(row['ours'])} | {number(row['peer'])} | {bar(row['ratio'])} |")
+        cells = [row["case"], number(row["ours"]), number(row["peer"]), row["unit"], bar(row["ratio"])]
+        lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
 
 
