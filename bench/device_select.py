@@ -115,7 +115,8 @@ def cupy_calls(cupy, x, flags, runs):
 
 def host(report, data):
     """Measure what a call costs the host, 2^10 items."""
-    x, out, count = data["half"][:1024], data.out[:1024], data.count
+    x, out, count, flags = data["half"][:1024], data.out[:1024], data.count, data["flags"][:1024]
+    places, lengths = (cuda.device_array(1024, np.int64) for _ in range(2))
     raw, peer = prebuilt_launch_time(), None
     try:
         torch = importlib.import_module("torch")
@@ -125,7 +126,11 @@ def host(report, data):
         report.notes.append("torch is not installed")
     calls = {
         "select(x, pred, out=, count_out=)": lambda: device.select(x, positive, out=out, count_out=count),
-        "unique(x, out=, count_out=)": lambda: device.unique(x, out=out, count_out=count),
+        "select_flagged(x, flags, ...)": lambda: device.select_flagged(x, flags, out=out, count_out=count),
+        "nonzero(x, ...)": lambda: device.nonzero(x, out=places, count_out=count),
+        "partition(x, pred, ...)": lambda: device.partition(x, positive, out=out, count_out=count),
+        "unique(x, ...)": lambda: device.unique(x, out=out, count_out=count),
+        "run_length_encode(x, ...)": lambda: device.run_length_encode(x, out=(out, lengths), count_out=count),
     }
     for name, call in calls.items():
         report.rows.append(Row(f"host: {name}; peer: torch.cumsum(out=)", host_time(call), peer, goal=1.0))
