@@ -13,12 +13,12 @@ import numpy as np
 
 from ..block.lookback import lookback_publish
 from ..block.lookback_ahead import begin_prefix
+from ..block.ring import Ring, ring_pass
 from ..block.shape import int32
 from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared, shared_array
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine, hold
-from .ring import Ring, ring_pass
 from .scan_tile import downsweeping, fetching, seed_of, storing, upsweeping
 from .tiles import (
     TAKE,
@@ -93,7 +93,7 @@ def shared_bytes(scan: Scan, shape: TileShape) -> int:
 
 
 def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
-    """Return the kernel of persistent blocks: see ring.py.
+    """Return the kernel of persistent blocks: see block/ring.py.
 
     Called by: any grid of blocks of `shape.threads` threads with `shared_bytes` of dynamic shared memory.
     Args: source, target: arrays.  init: of the type of a total, also where the scan does not start with it.

@@ -14,13 +14,13 @@ import numpy as np
 
 from ..block.lookback import lookback_publish
 from ..block.lookback_ahead import begin_prefix
+from ..block.ring import Ring, ring_pass
 from ..block.shape import int32
 from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared, local_array, shared_array
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine
-from .ring import Ring, ring_pass
 from .scan_tile import own_count
 from .select_layout import Compaction, Layout, shared_bytes
 from .select_tile import decide, rank
@@ -102,7 +102,7 @@ def writing(what: Compaction, shape: TileShape) -> Callable[..., Any]:
 
 
 def ring_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
-    """Return the kernel of persistent blocks: see ring.py.
+    """Return the kernel of persistent blocks: see block/ring.py.
 
     Called by: any grid of blocks of `shape.threads` threads with `shared_bytes` of dynamic shared memory.
     Args: source: the items.  flags: where there are any, else anything.  out, more: what is written.  count_out: one

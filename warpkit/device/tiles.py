@@ -1,73 +1,26 @@
-"""Tiles that a persistent block has in flight: numbers drawn ahead, copies into a ring of slots in shared memory.
-
-A launch of `blocks` blocks with rings of `stages` slots draws num_tiles + blocks · stages numbers: every block draws
-`stages` before it needs the first, one more for each tile that it works on, and stops at the first that is none. A draw
-is one atomic whose answer is needed much later, so that nobody waits for it.
-"""
+"""Tiles of an array: how many items there are, how a tile is copied into shared memory, in which direction it lies."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..block.lookback import COUNTER, LONG, end_launch
+from ..block.lookback import LONG, end_launch
 from ..block.lookback_ahead import end_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_async
+from ..block.tiles import TileShape, start_draw, tiles_of, valid_of, whole_pieces
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
-from ..simt.memory import atomic_add, dynamic_shared
+from ..simt.memory import dynamic_shared
 from ..simt.staging import close_stage
 from ..simt.states import address_of, block_notes, viewed
 from ..simt.types import as_index, as_int64, hold
 from .reduce_reading import element_1, element_2, element_3, element_4
 
-PIECE = 128  # bytes that everything in dynamic shared memory is a multiple of
-
-
-@dataclass(frozen=True)
-class TileShape:
-    """How a tile is worked on: threads of a block, items of a thread (odd: no bank conflicts), slots of the ring.
-
-    ahead: how many tiles a block publishes before it finishes the first of them, at least 1; one less than slots where
-    there are fewer.
-    """
-
-    threads: int
-    items: int
-    stages: int = 1
-    ahead: int = 1
-
-    @property
-    def tile_items(self) -> int:
-        """Items of a tile."""
-        return self.threads * self.items
-
-    @property
-    def published(self) -> int:
-        """Tiles that are published ahead, as far as there are slots."""
-        return min(self.ahead, self.stages - 1)
-
-
-def whole_pieces(nbytes: int) -> int:
-    """Return so many bytes in whole pieces."""
-    return -(-nbytes // PIECE) * PIECE
-
+__all__ = ["TileShape", "start_draw", "tiles_of", "valid_of", "whole_pieces"]  # what others take from here too
 
 # ------------------------------------------------------------------ numbers
-
-
-@device_function()
-def tiles_of(num_items, tile_items):
-    """Return how many tiles hold `num_items` items, int32."""
-    return int32((num_items + (tile_items - 1)) // tile_items)
-
-
-@device_function()
-def valid_of(num_items, tile, tile_items):
-    """Return how many items of `tile` there are, int32."""
-    return int32(min(num_items - as_int64(tile) * tile_items, tile_items))
 
 
 @device_function()
@@ -86,12 +39,6 @@ def count_on_device(count, source):
 def count_within(count, source):
     """Do what `count_on_device` does for a source of several axes: see `loading`."""
     return count_on_device(count, source[0])
-
-
-@device_function()
-def start_draw(states):
-    """Draw a number; return the counter before it, int64. Called by thread 0, which need not look at it yet."""
-    return atomic_add(viewed(states, LONG), COUNTER, 1)
 
 
 @device_function()
@@ -126,7 +73,7 @@ def prefix_alone(states, begun, tile, total, op, init, whole):
     return end_prefix(states, begun, tile, total, op, None, whole)
 
 
-# ------------------------------------------------------------------ the ring
+# ------------------------------------------------------------------ copies into shared memory
 
 
 @device_function()
@@ -205,12 +152,6 @@ def loading_both(first: Callable[..., Any], second: Callable[..., Any]) -> Calla
         second(pipe, number, other, other, tile, valid)
 
     return start
-
-
-@device_function()
-def following(slot, stages):
-    """Return the slot after `slot` in a ring, int32."""
-    return int32(slot + 1 if slot + 1 < stages else 0)
 
 
 # ------------------------------------------------------------------ from the beginning or from the end

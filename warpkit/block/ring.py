@@ -2,7 +2,7 @@
 
 Every block keeps a ring of tiles in its shared memory: some that are being copied into it, some that are published and
 wait for what lies before them, one that is finished. A tile's number is drawn while others are worked on; the first
-number of a launch means no tile, but to serve: see block/lookback_serve.py.
+number of a launch means no tile, but to serve: see lookback_serve.py.
 
 A launch of `blocks` blocks with rings of `stages` slots over `num_tiles` tiles draws 1 + num_tiles + blocks · stages
 numbers: a block draws one for each slot and each tile that it works on, and the one that serves as many as it has slots
@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ..block.lookback import COUNTER, LONG, end_launch, publish
-from ..block.lookback_serve import begin_served, serve, served_prefix
-from ..block.shape import int32
-from ..block.staging import block_copy_pipeline, block_copy_wait
 from ..simt.lanes import as_mask, grid_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import atomic_add, local_array, shared_array
 from ..simt.states import state_value, viewed
 from ..simt.sync import barrier
 from ..simt.types import hold
+from .lookback import COUNTER, LONG, end_launch, publish
+from .lookback_serve import begin_served, serve, served_prefix
+from .shape import int32
+from .staging import block_copy_pipeline, block_copy_wait
 from .tiles import TileShape, following, start_draw, tiles_of, valid_of
 
 
