@@ -23,6 +23,7 @@ from .reduce_rules import check_goes_into, total_of
 MOST_KEPT = 64
 _MINIMA = (ops.minimum, ops.maximum, ops.fmin, ops.fmax)
 _MEMO = "_warpkit_reductions"
+_SHARING = type, types.MethodType  # whose dictionaries are not theirs alone
 _others: dict[Any, dict[Any, Any]] = {}  # of what has no dictionary of its own: builtin functions
 
 
@@ -78,7 +79,7 @@ def check_calls(name: str, what: str, function: Any, values: int) -> None:
 def memo_of(function: Any) -> dict[Any, Any]:
     """Return where to keep what is known about a function."""
     space = getattr(function, "__dict__", None)
-    if not isinstance(space, dict) or isinstance(function, type | types.MethodType):
+    if not isinstance(space, dict) or isinstance(function, _SHARING):
         _trim(_others)
         return _others.setdefault(function, {})
     owner, memo = space.get(_MEMO) or (None, {})
