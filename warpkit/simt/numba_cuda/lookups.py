@@ -1,13 +1,16 @@
-"""Two repairs: Numba need not look again for what it has found.
+"""Three repairs: Numba need not look again for what it has found.
 
 Its contexts go through all of their registries, which takes milliseconds, for every function that they compile and
 every array whose shape it asks for; when they are first filled, through all of them once for each method found. And
-what `+` means for two integers it finds out anew at every `+`, up to five times, among a dozen implementations.
+what `+` means for two integers it finds out anew at every `+`, up to five times, among a dozen implementations. Of what
+generates a call it asks at every call for the signature.
 """
 
 import types as python
+import weakref
 
 from numba.cuda import types
+from numba.cuda.core import base
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.descriptor import cuda_target
 
@@ -75,4 +78,22 @@ def _remember(function) -> None:
     function.get_call_type = get_call_type
 
 
+def _remember_parameters() -> None:
+    """Let Numba look once whether what generates the code of a call wants to know the line, not at each call."""
+    look = base._has_loc
+    known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+    def has_loc(function):
+        try:
+            return known[function]
+        except KeyError:
+            answer = known[function] = look(function)
+        except TypeError:  # it cannot be referred to
+            answer = look(function)
+        return answer
+
+    base._has_loc = has_loc
+
+
+_remember_parameters()
 _refresh_where_needed(cuda_target.target_context, cuda_target.typing_context)

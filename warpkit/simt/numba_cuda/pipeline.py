@@ -11,7 +11,7 @@ import types as python
 
 from numba.cuda import utils
 from numba.cuda.compiler import CreateLibrary, CUDABackend, CUDACompiler, CUDANativeLowering, CUDATranslateBytecode
-from numba.cuda.core import config, rewrites
+from numba.cuda.core import config, ir, rewrites
 from numba.cuda.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.ir_utils import build_definitions
@@ -21,6 +21,9 @@ from numba.cuda.core.typed_passes import IRLegalization, NopythonTypeInference, 
 from numba.cuda.core.untyped_passes import FixupArgs
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
+
+from .inference import infer
+from .lowering import lower
 
 
 @contextlib.contextmanager
@@ -35,12 +38,25 @@ def without_collector():
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()  # all that there is counts as old at once: the first young collection would walk all of it
+                gc.unfreeze()
             gc.enable()
+
+
+class _Flags(CUDAFlags):
+    """Flags that are soon compared; Numba's overloads do so at each call."""
+
+    def __hash__(self):
+        return hash(self._values.get("compute_capability"))
+
+    def __eq__(self, other):
+        return self is other or (type(other) is _Flags and self._values == other._values)
 
 
 def flags_for(capability, debug=False, lineinfo=False, fastmath=False, opt=True):
     """Return the compiler's flags."""
-    flags = CUDAFlags()
+    flags = _Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.debuginfo, flags.dbg_directives_only = debug or lineinfo, lineinfo
     flags.error_model, flags.dbg_extend_lifetimes = "python" if debug else "numpy", debug
@@ -59,19 +75,52 @@ class _Passes:
         """Compile one function."""
         CUDATranslateBytecode().run_pass(state)
         FixupArgs().run_pass(state)
-        state.func_ir.blocks = canonicalize_cfg(state.func_ir.blocks)
-        rewrite_semantic_constants(state.func_ir, state.args)
-        dead_branch_prune(state.func_ir, state.args)
-        rewrites.rewrite_registry.apply("before-inference", state)
-        state.func_ir = reconstruct_ssa(state.func_ir)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        dead_branch_prune(state.func_ir, state.args)
-        NopythonTypeInference().run_pass(state)
-        state.func_ir = PreLowerStripPhis()._strip_phi_nodes(state.func_ir)
-        IRLegalization().run_pass(state)
-        CreateLibrary().run_pass(state)
-        CUDANativeLowering().run_pass(state)
+        interpreted = state.func_ir
+        interpreted.blocks, interpreted.generator_info = canonicalize_cfg(interpreted.blocks), None
+        rewrite_semantic_constants(interpreted, state.args)
+        dead_branch_prune(interpreted, state.args)
+        _rewrite(state)
+        if _needs_ssa(interpreted.blocks):
+            state.func_ir = interpreted = reconstruct_ssa(interpreted)
+        interpreted._definitions = build_definitions(interpreted.blocks)
+        dead_branch_prune(interpreted, state.args)
+        _numbas_half(state) if state.flags.debuginfo or state.targetctx.enable_nrt else _own_half(state)
         CUDABackend().run_pass(state)
+
+
+def _rewrite(state):
+    """Replace what Numba has simpler instructions for, such as items at constant places."""
+    for rewriting in rewrites.rewrite_registry.rewrites["before-inference"]:
+        rewrite, waiting = rewriting(state), list(state.func_ir.blocks.items())
+        while waiting:
+            place, block = waiting.pop()
+            if rewrite.match(state.func_ir, block, None, None):
+                state.func_ir.blocks[place] = changed = rewrite.apply()
+                waiting.append((place, changed))
+
+
+def _needs_ssa(blocks):
+    """Return False where each variable is assigned once, and in the only block."""
+    if len(blocks) > 1:
+        return True
+    (block,) = blocks.values()
+    names = [inst.target.name for inst in block.body if isinstance(inst, ir.assign_types)]
+    return len(set(names)) < len(names)
+
+
+def _own_half(state):
+    infer(state)
+    state.func_ir = PreLowerStripPhis()._strip_phi_nodes(state.func_ir)
+    CreateLibrary().run_pass(state)
+    lower(state)
+
+
+def _numbas_half(state):
+    NopythonTypeInference().run_pass(state)
+    state.func_ir = PreLowerStripPhis()._strip_phi_nodes(state.func_ir)
+    IRLegalization().run_pass(state)
+    CreateLibrary().run_pass(state)
+    CUDANativeLowering().run_pass(state)
 
 
 class LibraryCompiler(CUDACompiler):
