@@ -163,10 +163,8 @@ def scans():
     ring = device.ScanPolicy(threads=64, items=5, ring_from=0)
     none = {"one_threads": 32, "one_items": 1, "large_items": 1, "sweep_until": 0, "look_until": 0}
     tiles = device.ScanPolicy(tile_threads=64, tile_items=5, ring_from=1 << 30, **none)
-    sweeps = device.ScanPolicy(one_threads=64, ring_from=1 << 30)
-    looks = device.ScanPolicy(
-        one_threads=64, sweep_until=0, look_until=1 << 20, look_threads=64, look_states=1, ring_from=1 << 30
-    )
+    sweeps = device.ScanPolicy(one_threads=64, sweep_threads=64, ring_from=1 << 30)
+    looks = device.ScanPolicy(one_threads=64, sweep_until=0, look_until=1 << 20, look_threads=64, ring_from=1 << 30)
     for policy in (ring, tiles, sweeps, looks):
         x = data(2900, 1)
         given = cuda.to_device(x)

@@ -19,8 +19,8 @@ SMALL = device.ScanPolicy(
 )
 RINGS = device.ScanPolicy(threads=64, items=5, stages=2, blocks=2, ring_from=0)
 FEW = device.ScanPolicy(
-    tile_threads=32, tile_items=3, ring_from=1 << 20, one_threads=32, one_items=2, large_items=4, sweep_until=200,
-    sweep_loads=2, look_until=1 << 20, look_threads=32, look_items=2, look_states=1,
+    tile_threads=32, tile_items=3, ring_from=1 << 20, one_threads=32, one_items=2, large_items=4, sweep_threads=32,
+    sweep_until=200, sweep_loads=2, look_threads=32, look_until=1 << 20, look_items=2,
 )  # fmt: skip
 POLICIES = [SMALL, FEW] if SIMULATOR else [None, SMALL, RINGS, FEW]
 POLICY_NAMES = ["small", "few"] if SIMULATOR else ["default", "small", "rings", "few"]

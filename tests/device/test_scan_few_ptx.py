@@ -7,7 +7,7 @@ from tests.ptx import count
 from tests.warp import operators
 from tests.warp.matrix import label
 from warpkit.device.scan_families import CUMSUM, dtypes_of, scan_family
-from warpkit.device.scan_few import FewShape, few_kernel
+from warpkit.device.scan_few import few_kernel
 from warpkit.device.scan_plan import ScanOf, options_for, scan_of, specs_of
 from warpkit.device.scan_policy import policy_for
 from warpkit.simt.specs import array_spec
@@ -20,13 +20,7 @@ KINDS = ["one", "large", "sweep", "look"]
 
 def shape_of(kind, item, total):
     """Return the shape of a kind of kernel, as the policy has it."""
-    policy = policy_for((9, 0), item, total)
-    return {
-        "one": FewShape(policy.one_threads, policy.one_items),
-        "large": FewShape(policy.one_threads, policy.large_items),
-        "sweep": FewShape(policy.one_threads, policy.one_items, policy.sweep_loads),
-        "look": FewShape(policy.look_threads, policy.look_items, 0, policy.look_states),
-    }[kind]
+    return getattr(policy_for((9, 0), item, total), kind)
 
 
 def compiled(kind, item, family=CUMSUM, reverse=False, counted=False, ndim=1):

@@ -42,9 +42,9 @@ def test_a_graph_replayed_100_times(n):
 
 def sizes_of(policy):
     """Return numbers of items around all at which another kernel begins, or another tile."""
-    one, look = policy.one_threads * policy.one_items, policy.look_threads * policy.look_items
-    edges = {one, 2 * one, policy.one_threads * policy.large_items, policy.sweep_until, look, policy.look_until}
-    return sorted({max(n + k, 1) for n in edges | {policy.ring_from} for k in (-1, 0, 1)})
+    one, grown = policy.one.tile_items, policy.look_tiles * 256 * policy.look_items
+    edges = {one, policy.large.tile_items, policy.sweep_until, grown, 2 * grown, policy.look_until, policy.ring_from}
+    return sorted({max(n + k, 1) for n in edges for k in (-1, 0, 1)})
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, *NUMBERS], ids=label)

@@ -21,7 +21,7 @@ SELECT = {
 SCAN = {
     "stay": device.ScanPolicy(threads=32, items=1, stages=2, blocks=32, ring_from=0),
     "one tile": device.ScanPolicy(tile_threads=32, tile_items=1, ring_from=1 << 40, **NONE_FEW),
-    "sweep": device.ScanPolicy(ring_from=1 << 40, one_threads=32, one_items=4, sweep_until=1 << 20, sweep_loads=1),
+    "sweep": device.ScanPolicy(ring_from=1 << 40, one_threads=32, one_items=4, sweep_threads=32, sweep_until=1 << 20),
     "look back": device.ScanPolicy(
         ring_from=1 << 40, **NONE_FEW | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1
     ),

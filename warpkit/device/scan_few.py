@@ -26,6 +26,7 @@ from .scan_tile import exclusive_step, fold_all, inclusive_step, own_count, seed
 from .tiles import TAKE, end_draw, start_draw
 
 WIDEST = 16  # bytes of one access
+LEAST = 256  # threads of blocks that look back
 
 
 @device_function()
@@ -231,7 +232,8 @@ class FewShape:
 
     Of several blocks each sweeps over all that lies before its own items, with `loads` reads at a time; or, where it
     has `states`, it looks back at what other blocks say: at so many states a lane, and `patience` times before it does
-    the work of a block that says nothing. Both 0: there is one block.
+    the work of a block that says nothing; it has 256 threads, more where there were else more than `tiles` of them.
+    Both 0: there is one block.
     """
 
     threads: int
@@ -239,15 +241,21 @@ class FewShape:
     loads: int = 0
     states: int = 0
     patience: int = 64
+    tiles: int = 64
 
     @property
     def tile_items(self) -> int:
-        """Items of a block."""
+        """Items of a block at most."""
         return self.threads * self.items
 
     def threads_for(self, n: int) -> int:
-        """Return how many threads a block needs for `n` items."""
-        return min(self.threads, -(-n // (32 * self.items)) * 32)
+        """Return how many threads a block has for `n` items."""
+        if self.states == 0:
+            return min(self.threads, -(-n // (32 * self.items)) * 32)
+        threads = min(self.threads, LEAST)
+        while threads < self.threads and n > self.tiles * threads * self.items:
+            threads = min(2 * threads, self.threads)
+        return threads
 
 
 def few_kernel(scan: Scan, shape: FewShape) -> Callable[..., Any]:

@@ -157,12 +157,12 @@ class Working:
 
     def _size(self, n: int) -> Sized:
         shape = self.shape
-        tiles = -(-n // shape.tile_items)
+        threads = shape.threads_for(n) if isinstance(shape, FewShape) else shape.threads
+        tiles = -(-n // (threads * shape.items))
         if tiles > MOST_TILES:
             raise ValueError(f"a scan of {n} items has {tiles} tiles, more than 2^28; pass a policy with larger ones.")
         blocks = min(tiles, self.most_blocks) if self.blocks else tiles
         asks = shape.states > 0 if isinstance(shape, FewShape) else self.blocks > 0 or tiles > 1
-        threads = shape.threads_for(n) if isinstance(shape, FewShape) else shape.threads
         slots, count = HEAD + tiles if asks else 0, machine.scalar_payload(COUNT, n)
         return Sized(self.kernel, (blocks, 1, 1), (threads, 1, 1), self.shared, slots, n, count)
 
@@ -194,14 +194,12 @@ class Scanning:
         policy = self.policy
         if n >= policy.ring_from:
             return Form(ring_kernel, policy.ring, policy.blocks)
-        threads, items = policy.one_threads, policy.one_items
-        if n <= threads * items:
-            return Form(few_kernel, FewShape(threads, items))
+        if n <= policy.one.tile_items:
+            return Form(few_kernel, policy.one)
         if free and n <= policy.sweep_until:
-            return Form(few_kernel, FewShape(threads, items, policy.sweep_loads))
-        looks = FewShape(policy.look_threads, policy.look_items, 0, policy.look_states, policy.look_patience)
-        if free and self.at_once and looks.tile_items < n <= policy.look_until:
-            return Form(few_kernel, looks)
-        if n <= threads * policy.large_items:
-            return Form(few_kernel, FewShape(threads, policy.large_items))
+            return Form(few_kernel, policy.sweep)
+        if free and self.at_once and n <= policy.look_until:
+            return Form(few_kernel, policy.look)
+        if n <= policy.large.tile_items:
+            return Form(few_kernel, policy.large)
         return Form(tile_kernel, policy.tile)
