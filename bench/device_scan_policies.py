@@ -38,8 +38,17 @@ def tiles(report, dtype, result):
     """Measure blocks of a tile each of several shapes, and where rings overtake them."""
     x, out = numbers(max(FEW), dtype), cuda.device_array(1 << max(FEW), result)
     chosen = policy_for(machine.properties().compute_capability, x.dtype, out.dtype)
-    few = {f"{threads} × {items}": device.ScanPolicy(tile_threads=threads, tile_items=items, ring_from=1 << 40)
+    tiles = {
+        "ring_from": 1 << 40,
+        "one_threads": 32,
+        "one_items": 1,
+        "large_items": 1,
+        "sweep_until": 0,
+        "look_until": 0,
+    }
+    few = {f"{threads} × {items}": device.ScanPolicy(tile_threads=threads, tile_items=items, **tiles)
            for threads, items in TILES}  # fmt: skip
+    few["chosen"] = chosen
     few["ring"] = device.ScanPolicy(threads=chosen.threads, items=chosen.items, stages=chosen.stages, ring_from=0)
     for name, policy in few.items():
         for exponent in FEW:

@@ -10,6 +10,7 @@ RINGS = [
     (256, 60, 3, 3), (256, 60, 4, 3), (256, 68, 3, 3), (256, 76, 3, 2), (256, 44, 3, 4), (256, 60, 2, 4),
     (256, 124, 3, 2), (512, 60, 3, 1), (512, 60, 3, 2), (512, 124, 3, 1), (512, 76, 3, 1), (128, 60, 3, 6),
 ]  # fmt: skip
+TILES = {"alone_threads": 32, "small_until": 0, "large_from": 1 << 40}
 FEW = [(128, 28), (256, 12), (256, 28), (256, 60), (512, 12), (512, 28)]
 
 
@@ -30,5 +31,5 @@ def run(report):
         for threads, nbytes in FEW:
             name = f"2^{exponent}, few_threads {threads}, few_nbytes {nbytes}; peer: the default"
             with report_errors(report, name):
-                policy = device.SelectPolicy(few_threads=threads, few_nbytes=nbytes, most_tiles=64)
+                policy = device.SelectPolicy(few_threads=threads, few_nbytes=nbytes, most_tiles=64, **TILES)
                 report.rows.append(Row(name, graph_time(half(data, 1 << exponent, policy)[0]), usual))

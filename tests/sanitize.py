@@ -175,7 +175,7 @@ def scans():
 
 def selections():
     """Selections: by blocks that stay and by blocks of one tile."""
-    tiles = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "alone_nbytes": 1}
+    tiles = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "small_until": 0}
     for policy in (device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)):
         x = data(1900, 1)
         given = cuda.to_device(x)

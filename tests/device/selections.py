@@ -1,7 +1,8 @@
 """What the tests of selections are run over: policies with small tiles, sizes around them, densities, NumPy's answers.
 
 With POLICY a tile is 160 items of 4 bytes; more than one tile is worked on by the kernel of blocks that stay, with FEW
-by the one with a block for each tile. With ALONE one block works on up to 320 items, and from 1000 on tiles are larger.
+by the one with a block for each tile. With ALONE one block works on up to 384 items; up to 600 tiles
+are smaller, from 1000 on larger.
 """
 
 import numpy as np
@@ -10,21 +11,42 @@ from tests.warp.matrix import SIMULATOR
 from warpkit import device
 from warpkit.device.select_policy import items_of_thread
 
-NOT_ALONE = {"alone_threads": 32, "alone_nbytes": 1, "large_from": 1 << 40}
+NOT_ALONE = {"alone_threads": 32, "small_until": 0, "large_from": 1 << 40}
 POLICY = device.SelectPolicy(
     threads=32, nbytes=20, stages=3, blocks=2, few_threads=32, few_nbytes=20, most_tiles=0, **NOT_ALONE
 )
 FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20, **NOT_ALONE)
 ALONE = device.SelectPolicy(
-    few_threads=32, few_nbytes=12, most_tiles=1 << 20, alone_threads=64, alone_nbytes=20, large_from=1000,
-    large_threads=64, large_nbytes=12,
+    few_threads=64, few_nbytes=12, most_tiles=1 << 20, alone_threads=128, small_threads=32, small_until=600,
+    large_from=1000, large_nbytes=20,
 )  # fmt: skip
 POLICIES = [POLICY, FEW, ALONE] if SIMULATOR else [POLICY, FEW, ALONE, None]
 POLICY_NAMES = ["stay", "few", "alone", "measured"][: len(POLICIES)]
 SIZES = (
-    [0, 1, 160, 400, 1001]
+    [0, 1, 160, 400, 700, 1001]
     if SIMULATOR
-    else [0, 1, 31, 32, 33, 159, 160, 161, 255, 257, 320, 321, 999, 1793, 4095, 4097, 5121, (1 << 16) + 5, 3_000_001]
+    else [
+        0,
+        1,
+        31,
+        32,
+        33,
+        159,
+        160,
+        161,
+        255,
+        257,
+        384,
+        385,
+        601,
+        999,
+        1793,
+        4095,
+        4097,
+        5121,
+        (1 << 16) + 5,
+        3_000_001,
+    ]
 )
 SOME = 400 if SIMULATOR else 100_003
 DENSITIES = [0, 0.001, 0.5, 1]

@@ -94,18 +94,26 @@ class Plan:
             return Form(tile_kernel, what, shape, whole, 1, function)
 
         self.tiles = tiles(policy.few_threads, policy.few_nbytes)
-        self.alone = tiles(policy.alone_threads, policy.alone_nbytes)
-        self.large = tiles(policy.large_threads, policy.large_nbytes)
-        self.large_from = policy.large_from
+        self.alone = tiles(policy.alone_threads, policy.few_nbytes)
+        self.small = tiles(policy.small_threads, policy.few_nbytes)
+        self.large = tiles(policy.few_threads, policy.large_nbytes)
+        self.small_until, self.large_from = policy.small_until, policy.large_from
         # Blocks that wait for all tiles have to draw until none is left: one of a tile's own may not have begun yet.
         waits = what.after is not nothing_after
         self.most_tiles = 1 if waits else max(policy.most_tiles * properties.multiprocessors, 1)
 
+    def _tiles_for(self, size: int) -> Form:
+        if size <= self.tiles.shape.tile_items:
+            return self.tiles
+        if size <= self.alone.shape.tile_items:
+            return self.alone
+        if size <= self.small_until:
+            return self.small
+        return self.tiles if size < self.large_from else self.large
+
     def launch(self, size: int, stream: int) -> Launch:
         """Return what a launch over at most `size` items takes."""
-        form = self.tiles if size < self.large_from else self.large
-        if form.shape.tile_items < size <= self.alone.shape.tile_items:
-            form = self.alone
+        form = self._tiles_for(size)
         tiles = max(-(-size // form.shape.tile_items), 1)
         if tiles > self.most_tiles:
             form = self.ring

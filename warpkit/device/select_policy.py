@@ -16,9 +16,10 @@ class SelectPolicy:
 
     Many items: blocks that stay have `stages` tiles in flight, of `threads` threads with about `nbytes` bytes of items
     each; so many `blocks` a multiprocessor, or as many as fit.  Few items: a block for each tile, of `few_threads`
-    threads with about `few_nbytes` bytes each, from `large_from` items on of `large_threads` with `large_nbytes`; up to
-    `most_tiles` such tiles a multiprocessor.  What is more than such a tile, but not more than `alone_threads` threads
-    with `alone_nbytes` bytes each hold, is the tile of one block.
+    threads with about `few_nbytes` bytes each, from `large_from` items on with `large_nbytes`; up to `most_tiles` such
+    tiles a multiprocessor.  What is more than such a tile, but not more than `alone_threads` threads with as many bytes
+    each hold, is the tile of one block; what is more than that has, up to `small_until` items, tiles of `small_threads`
+    threads.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
 
@@ -30,14 +31,14 @@ class SelectPolicy:
     few_threads: int = 256
     few_nbytes: int = 28
     most_tiles: int = 8
-    alone_threads: int = 1024
-    alone_nbytes: int = 20
-    large_from: int = 1 << 18
-    large_threads: int = 256
+    alone_threads: int = 512
+    small_threads: int = 128
+    small_until: int = 1 << 15
+    large_from: int = 1 << 19
     large_nbytes: int = 60
 
     def __post_init__(self) -> None:
-        for name in ("threads", "few_threads", "alone_threads", "large_threads"):
+        for name in ("threads", "few_threads", "alone_threads", "small_threads"):
             threads = getattr(self, name)
             if threads not in (32, 64, 128, 256, 512, 1024):
                 raise Refused(f"SelectPolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
@@ -46,11 +47,11 @@ class SelectPolicy:
             threads=(32, 1024),
             few_threads=(32, 1024),
             alone_threads=(32, 1024),
-            large_threads=(32, 1024),
+            small_threads=(32, 1024),
             nbytes=(1, 512),
             few_nbytes=(1, 512),
-            alone_nbytes=(1, 512),
             large_nbytes=(1, 512),
+            small_until=(0, 1 << 50),
             large_from=(0, 1 << 50),
             stages=(2, 8),
             ahead=(1, 7),
