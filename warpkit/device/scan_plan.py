@@ -178,20 +178,23 @@ class Scanning:
         self.free = what.family.fixed and not what.total.names
         self.at_once = self.states.dtype.itemsize <= LONGEST_IN_ONE_ACCESS
         self._working: dict[Form, Working] = {}
+        self._chosen: dict[tuple[int, bool], Working] = {}
 
     def working(self, n: int, apart: bool = False) -> Working:
         """Return the kernel for `n` items, compiling it where it is the first time.
 
         apart: no item lies where a result goes.
         """
-        form = self._form(n, apart and self.free)
+        return self._chosen.get((n, apart)) or remember(self._chosen, (n, apart), self._of(self._form(n, apart)))
+
+    def _of(self, form: Form) -> Working:
         found = self._working.get(form)
         if found is None:
             found = self._working[form] = Working(self.what, form)
         return found
 
-    def _form(self, n: int, free: bool) -> Form:
-        policy = self.policy
+    def _form(self, n: int, apart: bool) -> Form:
+        policy, free = self.policy, apart and self.free
         if n >= policy.ring_from:
             return Form(ring_kernel, policy.ring, policy.blocks)
         if n <= policy.one.tile_items:
