@@ -80,9 +80,10 @@ def valid_at(tile, last_tile, rest, tile_items):
 # ------------------------------------------------------------------ the pass
 
 
-def ring_pass(ring: Ring) -> Callable[..., Any]:
+def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Return the function (states, num_items, source, other, like, context) -> how many tiles this block wrote.
 
+    made: what makes a device function of a Python function, for kernels that numba alone compiles.
     Called by: all threads of every block of the grid, once in a launch; whole warps. like: a value of the type of what
     is combined.  context: what `gather` and `finish` are given.
     """
@@ -143,6 +144,8 @@ def ring_pass(ring: Ring) -> Callable[..., Any]:
             more = turn < stages or tile >= 0
         return written
 
+    work_on = work if made is None else made(work)
+
     def pass_over(states, num_items, source, other, like, context):
         num_tiles = tiles_of(num_items, tile_items)
         draws = 1 + num_tiles + grid_size() * stages
@@ -161,7 +164,7 @@ def ring_pass(ring: Ring) -> Callable[..., Any]:
                     draw_rest(states, num_tiles, draws, stages)
         written = int32(0)
         if working:
-            written = work(states, first, epoch, num_tiles, draws, num_items, source, other, like, context)
+            written = work_on(states, first, epoch, num_tiles, draws, num_items, source, other, like, context)
         return written
 
     return pass_over

@@ -1,0 +1,169 @@
+"""A pass over an array of a user's own: what it does with a tile, and the ring of block/ring.py around it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import Refused
+from ..simt.kinds import Kind
+from ..simt.machine import as_device, device_function
+from ..simt.memory import dynamic_shared, local_array
+from ..simt.refusals import refuse
+from ..simt.states import state_value
+from ..simt.types import as_int64, cast_like, combine, hold
+from .ring import Ring, ring_pass
+from .shape import int32
+from .staging import block_copy_async
+from .states import packed_dtype
+from .tiles import TileShape, whole_pieces
+
+MOST_SHARED = 227 << 10  # bytes that a block can have on any GPU so far
+MOST_STAGES = 8
+
+
+class LookbackPass(NamedTuple):
+    """What `lookback_pass` returns; see there."""
+
+    run: Callable[..., Any]
+    threads: int
+    tile_items: int
+    shared_bytes: int
+
+
+def lookback_pass(
+    gather: Callable[..., Any],
+    finish: Callable[..., Any],
+    op: Callable[..., Any],
+    *,
+    threads: int,
+    items: int,
+    dtype: Any,
+    aggregate: Any,
+    kept: Any = np.int32,
+    init: Any = None,
+    stages: int = 4,
+    ahead: int = 2,
+) -> LookbackPass:
+    """Make a pass over an array in which every tile learns what all tiles before it add up to, as fast as our scans.
+
+    Host code, once for each kernel, at module level. The kernel calls `run(states, source, num_items, context)` of what
+    it returns: blocks that stay, with tiles in flight, publish tiles `ahead` of the one that they finish, and one block
+    of the grid adds up for all the others.
+    Called by: `run`: all threads of every block of any grid, once in a launch, with the same arguments.
+    Args: gather: (slot, tile, valid, context) -> (what this thread keeps, what the tile adds up to: thread 0's counts);
+    slot: the tile's items in shared memory, which it may change; valid: how many there are; beyond lies anything.
+    finish: (slot, tile, valid, kept, aggregate, before, last, context), some tiles later, with the slot as gather left
+    it; before: what all earlier tiles add up to; last: whether no tile follows.  op: associative (earlier, later) ->
+    combined.  threads: of a block, a multiple of 32.  items: of a thread in a tile, odd where threads read neighbouring
+    ones.  dtype: of the items.  aggregate: type of what tiles add up to, as `tile_states` takes it.  kept: type of what
+    a thread keeps: a dtype or a tuple of them.  init: `before` begins with it, and tile 0 gets it; None: with nothing,
+    and tile 0 gets zeros.  stages: slots of the ring, 2 to 8.  ahead: 1 to stages − 1.
+    Of `run`: states: from `tile_states(num_tiles, aggregate)`, a tile for each `tile_items` items.  source:
+    one-dimensional, contiguous.  num_items: how many of it.  context: a tuple of the arrays and numbers that the
+    functions need.
+    Returns: run, threads, tile_items, and shared_bytes: the dynamic shared memory that a launch gives each block; above
+    48 KB `launch` and `prepare` do, numba's own launch does not. `run` returns how many tiles this block finished.
+    Storage: shared_bytes, and about 200 bytes.  Cost: 3 barriers a tile; 1 atomic, 1 store and 1 load of a state.
+    Order: tile order; `op` need not be commutative. What is added up first depends on nothing but the number of tiles,
+    as long as the blocks run side by side: see the page on determinism.
+    Errors: Refused for threads, stages or more shared memory than there can be; for states of another aggregate and a
+    source of another dtype where the kernel is compiled.
+    Source: after Merrill & Garland 2016.     Example: see the page on look-back.
+    """
+    shape, item, total = _checked(threads, items, dtype, aggregate, stages, ahead)
+    step, tile_items = whole_pieces(shape.tile_items * item.itemsize), shape.tile_items
+    kept_type, op = _parts(packed_dtype("lookback_pass", kept)), as_device(op)
+    gather_user, finish_user, earlier = as_device(gather), as_device(finish), as_device(_after(op, init))
+
+    def start(pipe, number, source, other, tile, valid):
+        block_copy_async(pipe, dynamic_shared(tile_items, item, number * step), source, as_int64(tile) * tile_items, valid)
+
+    def gather_tile(first_byte, tile, valid, like, context):
+        mould = local_array(1, kept_type)
+        result = gather_user(dynamic_shared(tile_items, item, first_byte), tile, valid, context)
+        return cast_like(hold(mould[0]), result[0]), cast_like(like, result[1])
+
+    def finish_tile(first_byte, tile, valid, own, total, before, has_before, is_last, context):
+        slot = dynamic_shared(tile_items, item, first_byte)
+        finish_user(slot, tile, valid, own, total, earlier(before, has_before), is_last, context)
+
+    given = (as_device(part) for part in (start, gather_tile, finish_tile))
+    pass_over = as_device(ring_pass(Ring(shape, step, *given, in_order, op, kept_type, total), as_device))
+
+    def run(states, source, num_items, context):
+        agree(states, state_value(states), local_array(1, total), source, local_array(1, item), num_items)
+        written = int32(0)
+        if num_items > 0:
+            written = pass_over(states, as_int64(num_items), source, source, state_value(states), context)
+        return written
+
+    return LookbackPass(as_device(run), threads, tile_items, stages * step)
+
+
+@device_function()
+def in_order(tile, num_tiles):
+    """Return which tile of memory a tile is: itself."""
+    return tile
+
+
+def _after(op: Callable[..., Any], init: Any) -> Callable[..., Any]:
+    """Return the function (before, whether anything is) -> `init` and what lies before a tile combined."""
+    if init is None:
+        return lambda before, has_before: before
+
+    def earlier(before, has_before):
+        start = cast_like(before, init)
+        if has_before:
+            start = combine(op, start, before)
+        return start
+
+    return earlier
+
+
+def _checked(
+    threads: int, items: int, dtype: Any, aggregate: Any, stages: int, ahead: int
+) -> tuple[TileShape, np.dtype[Any], Any]:
+    """Return the shape of tiles, the dtype of items and the type of aggregates, or refuse what does not go."""
+    if threads not in range(32, 1025, 32):
+        raise Refused(f"lookback_pass: threads must be a multiple of 32 up to 1024, not {threads!r}.")
+    for what, given, least, most in (
+        ("items", items, 1, 256), ("stages", stages, 2, MOST_STAGES), ("ahead", ahead, 1, stages - 1)
+    ):  # fmt: skip
+        if given not in range(least, most + 1):
+            raise Refused(f"lookback_pass: {what} must be {least} to {most}, not {given!r}.")
+    item = np.dtype(dtype)
+    total = _parts(packed_dtype("lookback_pass", aggregate))
+    shape = TileShape(threads, items, stages, ahead)
+    nbytes = stages * whole_pieces(shape.tile_items * item.itemsize)
+    if item.hasobject or not item.itemsize or item.subdtype:
+        raise Refused(f"lookback_pass: dtype must be a number or a record, not {item}.")
+    if nbytes > MOST_SHARED:
+        raise Refused(
+            f"lookback_pass: {stages} tiles of {shape.tile_items} {item} take {nbytes} bytes of shared memory, and a "
+            f"block has at most {MOST_SHARED}: take fewer items, threads or stages."
+        )
+    return shape, item, total
+
+
+def _parts(dtype: np.dtype[Any]) -> Any:
+    """Return a dtype as `local_array` takes it: the tuple of its fields' where it has any."""
+    if dtype.names:
+        return tuple(_parts(dtype[name]) for name in dtype.names)
+    return dtype.type
+
+
+def _check_run(states: Kind, carried: Kind, total: Kind, source: Kind, item: Kind, num_items: Kind) -> None:
+    if source.family != "array" or source.ndim != 1:
+        refuse(f"lookback_pass: source must be a one-dimensional array, not {source.name}.")
+    if not num_items.is_integer:
+        refuse(f"lookback_pass: num_items must be an integer, not {num_items.name}.")
+    if total.parts and carried != total.parts[0]:
+        refuse(f"lookback_pass: the states carry {carried.name}, but tiles add up to {total.parts[0].name}.")
+    if source.parts and item.parts and source.parts != item.parts:
+        refuse(f"lookback_pass: source holds {source.parts[0].name}, but the pass is made for {item.parts[0].name}.")
+
+
+@device_function(_check_run)
+def agree(states, carried, total, source, item, num_items):
+    """Refuse what `run` is given where it does not go with what the pass was made for."""
