@@ -37,6 +37,7 @@ BLOCK = """
     block_queue_push block_queue_push_if block_queue_push_ordered block_queue_push_if_ordered
     block_queue_push_items block_queue_push_items_ordered
     tile_states reset_tile_states lookback_next_tile lookback_publish lookback_exclusive_prefix
+    lookback_pass
     grid_scratch grid_reduce
     block_histogram block_discontinuity_heads block_discontinuity_tails block_adjacent_difference
     block_shuffle_up block_shuffle_down

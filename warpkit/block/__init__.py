@@ -17,6 +17,7 @@ from .histogram import block_histogram
 from .items import block_exclusive_scan_items, block_inclusive_scan_items, block_reduce_items
 from .load import block_load_blocked, block_load_striped, block_load_transposed, block_load_vectorized
 from .lookback import lookback_exclusive_prefix, lookback_next_tile, lookback_publish
+from .passes import lookback_pass
 from .queue import block_queue_push, block_queue_push_if, block_queue_push_if_ordered, block_queue_push_ordered
 from .queue_items import block_queue_push_items, block_queue_push_items_ordered
 from .reduce import block_max, block_min, block_product, block_reduce, block_sum
