@@ -6,7 +6,7 @@ from numba import cuda
 
 from tests.warp.matrix import SIMULATOR, label
 from warpkit import device
-from warpkit.device.histogram_bins import even_bins
+from warpkit.device.histogram_even import even_bins
 
 from .reductions import result, to_device
 from .test_histogram import expected

@@ -7,7 +7,8 @@ import pytest
 
 from tests.ptx import body, count
 from tests.warp.matrix import REALS, label
-from warpkit.device.histogram_bins import NUMBERS, even_bins, finding_between
+from warpkit.device.histogram_bins import NUMBERS, finding_between
+from warpkit.device.histogram_even import even_bins
 from warpkit.device.histogram_plan import DEFAULT, counting_kernel, numbers_of, options_for, specs_of
 from warpkit.simt.specs import array_spec
 

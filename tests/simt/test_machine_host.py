@@ -304,3 +304,5 @@ def test_what_the_device_is():
     assert found.max_threads_per_block == 1024
     assert machine.device_of(address(uploaded(np.zeros(3, np.int8)))) == machine.current_device()
     assert machine.occupancy(scaling(), 128) >= 1
+    most = machine.properties().shared_per_block - 2048
+    assert 1 <= machine.occupancy(scaling(), 128, most) <= machine.occupancy(scaling(), 128)

@@ -21,7 +21,8 @@ from ..host.arrays import Argument, as_output
 from ..host.arrays_layout import remember
 from ..simt import machine
 from .calls import Items, Job, entered, items_of, launched, prepares
-from .histogram_bins import NUMBERS, EvenBins, even_bins, finding_between
+from .histogram_bins import NUMBERS, finding_between
+from .histogram_even import EvenBins, even_bins
 from .histogram_plan import MOST_BINS, Bins, HistogramPolicy, counting_job, numbers_of, real_items
 from .reduce import minmax
 from .sorted_edges import compared_as, edges_argument

@@ -229,4 +229,5 @@ def shared_key(function: Any, key: Hashable) -> Hashable:
 
 def occupancy(kernel: Kernel, threads: int, shared: int = 0) -> int:
     """Return how many blocks of `threads` threads and `shared` dynamic bytes a multiprocessor holds at once."""
+    kernel.grant(shared)  # above 48 KB the driver says 0 before
     return int(call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, kernel.function, threads, shared))
