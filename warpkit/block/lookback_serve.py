@@ -25,7 +25,7 @@ from .states import HEAD
 
 ALONE = 2  # int64 word of the head: 1 + the epoch in which the first block worked alone
 PATIENCE = 200  # looks, of a microsecond or less, at an array of states in which nobody has published anything
-OFTEN = 8  # looks at a state between two at whether the first block is alone
+OFTEN = 8  # a power of two: looks at a state between two at whether the first block is alone
 
 
 @device_function()
@@ -129,7 +129,7 @@ def await_served(states, tile, aggregate, epoch, op, like):
     prefix, status = load_state(states, HEAD + tile - 1, epoch, like)
     while not alone and ballot(FULL_MASK, status != INCLUSIVE) != 0:
         prefix, status = load_state(states, HEAD + tile - 1, epoch, like)
-        if looks % OFTEN == 0:
+        if (looks & (OFTEN - 1)) == 0:
             alone = ballot(FULL_MASK, load_relaxed(viewed(states, LONG), ALONE) == as_int64(epoch) + 1) != 0
         looks = int32(looks + 1)
     if alone:

@@ -65,6 +65,7 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     """
     keep, previous, move, summarise = what.keep, what.previous, what.move, what.summarise
     items, tile_items, lead, layout = shape.items, shape.tile_items, what.lead, Layout(what, shape)
+    threads = shape.threads
     item_type, flag_type, position_type = what.item, layout.flag_type, layout.position_type
     room, flags_at, positions_at = lead + tile_items, layout.flags, layout.positions
 
@@ -74,7 +75,7 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         flags = dynamic_shared(tile_items, flag_type, first_byte + flags_at)
         positions = dynamic_shared(tile_items, position_type, first_byte + positions_at)
         bits = decide(values, slot, flags, lead, own_count(valid, items), keep, previous, tile == 0)
-        earlier, total = rank(bits)
+        earlier, total = rank(bits, threads)
         move(values, slot, positions, lead, bits, earlier, total, own_count(valid, items))
         return total, summarise(positions, total, as_int64(tile) * tile_items)
 

@@ -44,11 +44,15 @@ def move_parts(values, slot, positions, lead, bits, earlier, total, count):
 def emit_parts(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the tile's kept items behind the `earlier` ones, the others backwards before those of earlier tiles."""
     valid = int32(min(num_items - base, slot.size - lead))
+    front = as_int64(earlier)
     last = num_items - 1 - (base - earlier) + total  # where the first of the others would stand as item `total`
     i = int32(thread_index())
     while i < valid:
-        to = earlier + i if i < total else last - i
-        out[as_index(to)] = hold(slot[as_index(int32(lead + i))])
+        item = hold(slot[as_index(int32(lead + i))])
+        if i < total:
+            out[as_index(front + i)] = item
+        else:
+            out[as_index(last - i)] = item
         i = int32(i + block_size())
 
 

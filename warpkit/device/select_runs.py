@@ -11,6 +11,7 @@ from ..simt.lanes import as_mask, block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.sync import barrier
 from ..simt.types import as_index, as_int64, hold
+from .select_tile import room_for
 
 NO_RUNS = (np.uint32(0), np.uint32(0), np.uint32(0))
 LOW = 0xFFFFFFFF
@@ -57,18 +58,18 @@ def as_runs(positions, total, base):
 @device_function()
 def emit_runs(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the items with which runs begin, and the lengths of the runs that end there, as far as there is room."""
-    runs = runs_of(earlier)
+    runs, last_place = runs_of(earlier), place_of(earlier)
+    values, lengths = room_for(total, out, runs), room_for(total, more, runs - 1)
     i = int32(thread_index())
     while i < total:
-        begin = base + positions[as_index(i)]
-        run = runs + i
-        if run < out.size:
-            out[as_index(run)] = hold(slot[as_index(int32(lead + i))])
-        if 0 < run and run <= more.size:
-            previous = place_of(earlier) - 1
+        begin = int32(positions[as_index(i)])
+        if i < values:
+            out[as_index(runs + i)] = hold(slot[as_index(int32(lead + i))])
+        if i < lengths:
             if i > 0:
-                previous = base + positions[as_index(int32(i - 1))]
-            more[as_index(run - 1)] = begin - previous
+                more[as_index(runs + i - 1)] = int32(begin - positions[as_index(int32(i - 1))])
+            elif runs > 0:
+                more[as_index(runs - 1)] = base + begin - (last_place - 1)
         i = int32(i + block_size())
 
 

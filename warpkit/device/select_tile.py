@@ -5,11 +5,12 @@ their slot, so that they are written side by side as soon as it is known where t
 tiles before hold; a tile publishes its count before its items move.
 """
 
-from ..block.scan import block_prefix_sum_total
+from ..block.scan import exclusive_threads
 from ..block.shape import int32
 from ..simt.bits import popcount
 from ..simt.lanes import as_mask, block_size, thread_index
 from ..simt.machine import device_function
+from ..simt.ops import add
 from ..simt.types import as_index, as_int64, hold
 
 
@@ -20,21 +21,32 @@ def decide(values, slot, flags, lead, count, keep, previous, first):
     What lies behind them in the slot is read too, but nobody is asked about it.
     """
     begin = int32(thread_index() * values.size)
+    at, place = as_int64(int32(lead + begin)), as_int64(begin)
     for j in range(values.size):
-        values[j] = hold(slot[as_index(int32(lead + begin + j))])
+        values[j] = hold(slot[as_index(at + j)])
+    before = previous(slot, at, hold(values[0]))
+    first = first and begin == 0
     bits = as_mask(0)
-    before = previous(slot, int32(lead + begin), hold(values[0]))
-    for j in range(values.size):
-        if j < count and keep(hold(values[j]), before, flags, int32(begin + j), first and begin + j == 0):
-            bits = as_mask(bits | (1 << j))
-        before = hold(values[j])
+    if count == values.size:
+        for j in range(values.size):
+            if keep(hold(values[j]), before, flags, place + j, first and j == 0):
+                bits = as_mask(bits | (1 << j))
+            before = hold(values[j])
+    else:
+        j = int32(0)
+        while j < count:
+            value = hold(slot[as_index(at + j)])
+            if keep(value, before, flags, place + j, first and j == 0):
+                bits = as_mask(bits | (1 << j))
+            before = value
+            j = int32(j + 1)
     return bits
 
 
 @device_function()
-def rank(bits):
-    """Return (how many items earlier threads keep, how many the block keeps), int32."""
-    return block_prefix_sum_total(popcount(bits))
+def rank(bits, threads):
+    """Return (how many items earlier threads keep, how many the block of `threads` threads keeps), int32."""
+    return exclusive_threads(popcount(bits), add, None, int32(0), int32(threads), True)
 
 
 # ------------------------------------------------------------------ moving up within the slot
@@ -87,22 +99,37 @@ def as_small_count(positions, total, base):
 
 
 @device_function()
+def room_for(total, out, earlier):
+    """Return how many of `total` items there is room for in `out` behind the `earlier` ones, int32."""
+    return int32(max(min(as_int64(total), out.size - earlier), 0))
+
+
+@device_function()
 def emit_items(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the tile's kept items behind the `earlier` ones, as far as `out` has room."""
-    room = out.size - earlier
-    i = int32(thread_index())
-    while i < min(total, room):
-        out[as_index(earlier + i)] = hold(slot[as_index(int32(lead + i))])
-        i = int32(i + block_size())
+    count, step = room_for(total, out, earlier), int32(block_size())
+    i, to = int32(thread_index()), as_int64(earlier)
+    while i + 3 * step < count:  # four reads are on their way before the first one is written
+        at = as_int64(int32(lead + i))
+        one, two = hold(slot[as_index(at)]), hold(slot[as_index(at + step)])
+        three, four = hold(slot[as_index(at + 2 * step)]), hold(slot[as_index(at + 3 * step)])
+        out[as_index(to + i)] = one
+        out[as_index(to + i + step)] = two
+        out[as_index(to + i + 2 * step)] = three
+        out[as_index(to + i + 3 * step)] = four
+        i = int32(i + 4 * step)
+    while i < count:
+        out[as_index(to + i)] = hold(slot[as_index(int32(lead + i))])
+        i = int32(i + step)
 
 
 @device_function()
 def emit_positions(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the places in the array of the tile's kept items behind the `earlier` ones, as far as `out` has room."""
-    room = out.size - earlier
+    count, to = room_for(total, out, earlier), as_int64(earlier)
     i = int32(thread_index())
-    while i < min(total, room):
-        out[as_index(earlier + i)] = base + positions[as_index(i)]
+    while i < count:
+        out[as_index(to + i)] = base + positions[as_index(i)]
         i = int32(i + block_size())
 
 
