@@ -21,7 +21,9 @@ OURS = """
     import warpkit.device as device
 
     x = cuda.to_device(np.ones(1 << 20, np.float32))
+    y = cuda.to_device(np.zeros(1 << 20, np.float32))
     out = cuda.to_device(np.zeros(1, np.float32))
+    count = cuda.to_device(np.zeros(1, np.int64))
     cuda.synchronize()
     begin = time.perf_counter()
     {call}
@@ -34,7 +36,9 @@ PEER = """
     from cuda.compute import OpKind
 
     x = cuda.to_device(np.ones(1 << 20, np.float32))
+    y = cuda.to_device(np.zeros(1 << 20, np.float32))
     out = cuda.to_device(np.zeros(1, np.float32))
+    count = cuda.to_device(np.zeros(1, np.int64))
     cuda.synchronize()
     begin = time.perf_counter()
     {call}
@@ -44,6 +48,14 @@ CALLS = {
     "device.sum": (
         "device.sum(x, out=out)",
         "compute.reduce_into(d_in=x, d_out=out, num_items=x.size, op=OpKind.PLUS, h_init=np.zeros(1, np.float32))",
+    ),
+    "device.cumsum": (
+        "device.cumsum(x, out=y)",
+        "compute.inclusive_scan(d_in=x, d_out=y, num_items=x.size, op=OpKind.PLUS, init_value=np.zeros(1, np.float32))",
+    ),
+    "device.select": (
+        "device.select(x, lambda v: v > 0, out=y, count_out=count)",
+        "compute.select(d_in=x, d_out=y, d_num_selected_out=count, cond=lambda v: v > 0, num_items=x.size)",
     ),
 }
 
@@ -67,7 +79,7 @@ def run(report):
             peer = statistics.median(first_call(PEER, theirs, "") for _ in range(MODE.fewer(TIMES, 1)))
         except RuntimeError as error:
             peer = None
-            report.notes.append(f"cuda.compute: {error}")
+            report.notes.append(f"cuda.compute, {name}: {error}")
         cold = []
         for _ in range(MODE.fewer(TIMES, 1)):
             with tempfile.TemporaryDirectory() as folder:

@@ -18,6 +18,9 @@ try:
     from .warp import *  # noqa: F403
 finally:
     if _collects:
+        if not _gc.get_freeze_count():
+            _gc.freeze()  # all of it counts as old at once, or the first young collection would walk it
+            _gc.unfreeze()
         _gc.enable()
 
 if _TYPE_CHECKING:

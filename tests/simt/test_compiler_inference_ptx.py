@@ -1,11 +1,15 @@
 """What the library's own compiler leaves out of Numba's: what was asked before, contexts, walks over all there is."""
 
+import functools
 import gc
 import types as python
 
 import pytest
+from llvmlite import ir
 from numba.cuda import types
 from numba.cuda.core import base
+from numba.cuda.core import ir as numba_ir
+from numba.cuda.descriptor import cuda_target
 
 from tests.ptx import compile_ptx, count
 from tests.simt.test_compiler_library_ptx import CC, F32, doubled, library_function
@@ -108,14 +112,75 @@ def test_what_was_made_is_old_and_what_users_froze_stays_frozen(frozen):
         gc.unfreeze()
 
 
-def test_what_generates_a_call_is_looked_at_once():
-    def generates(context, builder, sig, args):
-        """Generate nothing."""
+def generates(context, builder, sig, args):
+    """Generate nothing."""
 
-    def wants(context, builder, sig, args, loc=None):
-        """Generate nothing, with a line."""
 
-    for function, answer in ((generates, False), (wants, True)):
-        assert base._has_loc(function) is answer
-        assert base._has_loc(function) is answer
-    assert base._has_loc(print) is False
+def wants(context, builder, sig, args, *, loc=None):
+    """Generate nothing, with a line."""
+
+
+@functools.wraps(wants)
+def wrapping(*args, **kwargs):
+    """Call another."""
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [(generates, False), (wants, True), (wrapping, True), (print, False)],
+    ids=["none", "keyword", "wrapped", "builtin"],
+)
+def test_what_generates_a_call_says_whether_it_wants_the_line(function, answer):
+    assert base._has_loc(function) is answer
+
+
+@pytest.mark.parametrize(
+    ("formal", "actual", "matches"),
+    [
+        (types.int32, types.int32, True),
+        (types.int32, types.int64, False),
+        (types.Integer, types.int64, True),
+        (types.Integer, types.float64, False),
+        (types.Any, types.float64, True),
+        (types.Number, types.Integer, True),  # a class of types for a class of types
+        (types.Integer, types.Number, False),
+        ("static_getitem", types.Any, False),
+    ],
+)
+def test_implementations_match_types_and_classes_of_types(formal, actual, matches):
+    assert base.OverloadSelector()._match(formal, actual) is matches
+
+
+def test_sizes_are_asked_once_and_of_packed_types_apart(monkeypatch):
+    context, asked, ask = cuda_target.target_context, [], ir.Type.get_abi_size
+    monkeypatch.setattr(ir.Type, "get_abi_size", lambda self, *given: asked.append(self) or ask(self, *given))
+    parts = [ir.IntType(8), ir.IntType(57)]  # of which no other test asks
+    for _ in range(2):
+        assert context.get_abi_sizeof(ir.LiteralStructType(parts)) == 16
+        assert context.get_abi_sizeof(ir.LiteralStructType(parts, packed=True)) == 9
+        assert context.get_abi_alignment(ir.LiteralStructType(parts)) == 8
+        assert context.get_abi_alignment(ir.LiteralStructType(parts, packed=True)) == 1
+    assert len(asked) == 2
+
+
+def test_instructions_tell_their_variables_in_order():
+    line = numba_ir.unknown_loc
+    a, b, c = (numba_ir.Var(None, name, line) for name in "abc")
+    call = numba_ir.Expr.call(a, (b, c), (("key", a),), line)
+    told = {
+        "call": call.list_vars(),
+        "assignment": numba_ir.Assign(call, c, line).list_vars(),
+        "constant": numba_ir.Assign(numba_ir.Const(3, line), a, line).list_vars(),
+        "phi": numba_ir.Assign(numba_ir.Expr.phi(line), b, line).list_vars(),
+        "setitem": numba_ir.SetItem(a, b, c, line).list_vars(),
+    }
+    assert {name: "".join(variable.name for variable in found) for name, found in told.items()} == {
+        "call": "abca", "assignment": "abcac", "constant": "a", "phi": "b", "setitem": "abc",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "looked"), [("ret void", 0), ('declare double @"___numba_atomic_double_add"()', 1)])
+def test_texts_are_looked_through_where_something_is_to_be_replaced(text, looked):
+    calls = []
+    assert modules._replace_where_needed(lambda given: calls.append(given) or given)(text) == text
+    assert len(calls) == looked

@@ -1,16 +1,16 @@
-"""Three repairs: Numba need not look again for what it has found.
+"""Repairs: Numba need not look again for what it has found, nor look long.
 
 Its contexts go through all of their registries, which takes milliseconds, for every function that they compile and
 every array whose shape it asks for; when they are first filled, through all of them once for each method found. And
 what `+` means for two integers it finds out anew at every `+`, up to five times, among a dozen implementations. Of what
-generates a call it asks at every call for the signature.
+generates a call it asks at every call for the signature; and of every implementation that it knows of, with five
+questions, whether it is for the types of the call. How large a type is it asks LLVM, which parses a module for that.
 """
 
 import types as python
-import weakref
 
 from numba.cuda import types
-from numba.cuda.core import base
+from numba.cuda.core import base, ir
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.descriptor import cuda_target
 
@@ -78,22 +78,71 @@ def _remember(function) -> None:
     function.get_call_type = get_call_type
 
 
-def _remember_parameters() -> None:
-    """Let Numba look once whether what generates the code of a call wants to know the line, not at each call."""
+def _ask_code_for_parameters() -> None:
+    """Let Numba see from its code whether what generates a call wants to know the line, not from its signature."""
     look = base._has_loc
-    known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def has_loc(function):
-        try:
-            return known[function]
-        except KeyError:
-            answer = known[function] = look(function)
-        except TypeError:  # it cannot be referred to
-            answer = look(function)
-        return answer
+        if type(function) is not python.FunctionType or hasattr(function, "__wrapped__"):
+            return look(function)
+        code = function.__code__
+        return "loc" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     base._has_loc = has_loc
 
 
-_remember_parameters()
+def _match(selector, formal, actual) -> bool:
+    """Return True where an implementation for `formal`, a type or a class of types, takes `actual`."""
+    if formal is actual or formal is types.Any:
+        return True
+    if isinstance(formal, type):  # nothing is registered as a virtual subclass
+        return formal in (actual if isinstance(actual, type) else type(actual)).__mro__
+    return bool(formal == actual)
+
+
+def _remember_sizes(ask):
+    """Let what LLVM says of the size of a type be asked once: for each answer it parses a module."""
+    known: dict = {}
+
+    def answer(context, t):
+        text = str(t)  # types that are equal may differ in how they are packed
+        if "%" in text:  # the name of a type, which may come to mean another
+            return ask(context, t)
+        if text not in known:
+            known[text] = ask(context, t)
+        return known[text]
+
+    return answer
+
+
+_WITHOUT_VARIABLES = {
+    ir.Loc, ir.Const, ir.Global, ir.FreeVar, ir.Arg, str, int, bool, python.NoneType, python.BuiltinFunctionType,
+}  # fmt: skip
+
+
+def _list_variables(ask):
+    """Let an instruction tell its variables by the types of its parts; Numba asks each of them six questions."""
+
+    def variables(inst, part):
+        kind = type(part)
+        if kind is ir.Expr:
+            return part.list_vars()
+        if kind is not dict and kind is not list and kind is not tuple:
+            return ask(inst, part)
+        found = []
+        for each in part.values() if kind is dict else part:
+            if type(each) is ir.Var:
+                found.append(each)
+            elif type(each) not in _WITHOUT_VARIABLES:
+                found += variables(inst, each)
+        return found
+
+    return variables
+
+
+ir.Inst._rec_list_vars = _list_variables(ir.Inst._rec_list_vars)
+base.BaseContext.get_abi_sizeof = _remember_sizes(base.BaseContext.get_abi_sizeof)
+base.BaseContext.get_abi_alignment = _remember_sizes(base.BaseContext.get_abi_alignment)
+base.OverloadSelector._match = _match
+_ask_code_for_parameters()
 _refresh_where_needed(cuda_target.target_context, cuda_target.typing_context)

@@ -23,6 +23,18 @@ class _Convention(CUDACallConv):
 
     needs_env = False
 
+    def __init__(self, context):
+        super().__init__(context)
+        self._packers = {}
+
+    def _get_arg_packer(self, argtypes):
+        """Return what takes arguments of these types to pieces."""
+        argtypes = tuple(argtypes)
+        found = self._packers.get(argtypes)
+        if found is None:
+            found = self._packers[argtypes] = super()._get_arg_packer(argtypes)
+        return found
+
     def mangler(self, name, argtypes, *, abi_tags=(), uid=None):
         """Return a name that no other function has."""
         kept = "".join(letter if letter.isalnum() else "_" for letter in name.rpartition(".")[2])

@@ -1,10 +1,14 @@
-"""A repair: hand each module to NVVM once.
+"""Two repairs: hand each module to NVVM once, and look through it only for what is there to be replaced.
 
 numba-cuda 0.30.4 walks the libraries of a kernel without remembering where it was, so a function reached by two call
-paths arrives twice (doubling at every further level), and one with a shared array in it ends in ERROR_INVALID_IR.
+paths arrives twice (doubling at every further level), and one with a shared array in it ends in ERROR_INVALID_IR. In
+the text of each it replaces a dozen atomics, and copies it line by line, whether there are any or not.
 """
 
 from numba.cuda import codegen
+from numba.cuda.cudadrv import nvvm
+
+_REPLACED = ("___numba_atomic_", "immarg", "attributes #")
 
 
 def _distinct_modules(library) -> list:
@@ -26,3 +30,13 @@ def _number(library) -> int:
 
 
 codegen.CUDACodeLibrary.modules = property(_distinct_modules)
+
+
+def _replace_where_needed(replace):
+    def replaced(text):
+        return replace(text) if any(mark in text for mark in _REPLACED) else text
+
+    return replaced
+
+
+nvvm.llvm_replace = _replace_where_needed(nvvm.llvm_replace)

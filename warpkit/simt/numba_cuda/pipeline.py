@@ -13,7 +13,8 @@ from numba.cuda import utils
 from numba.cuda.compiler import CreateLibrary, CUDABackend, CUDACompiler, CUDANativeLowering, CUDATranslateBytecode
 from numba.cuda.core import config, ir, rewrites
 from numba.cuda.core.analysis import dead_branch_prune, rewrite_semantic_constants
-from numba.cuda.core.callconv import CUDACallConv
+from numba.cuda.core.callconv import CUDACallConv, create_error_model
+from numba.cuda.core.compiler import StateDict, _CompileStatus
 from numba.cuda.core.ir_utils import build_definitions
 from numba.cuda.core.ssa import reconstruct_ssa
 from numba.cuda.core.transforms import canonicalize_cfg
@@ -124,7 +125,24 @@ def _numbas_half(state):
 
 
 class LibraryCompiler(CUDACompiler):
-    """The compiler of library functions."""
+    """The compiler of library functions.
+
+    Its state is what Numba's is made with, which reads all of its configuration again for each function.
+    """
+
+    def __init__(self, args, flags):
+        typing, target = cuda_target.typing_context, cuda_target.target_context
+        typing.refresh()
+        convention = CUDACallConv(target)
+        own = {"error_model": create_error_model(flags.error_model, convention)}
+        if flags.debuginfo:
+            own["enable_debuginfo"] = True
+        self.state = StateDict(
+            typingctx=typing, targetctx=target.subtarget(**own), library=None, args=args, return_type=None,
+            flags=flags, locals={}, bc=None, func_id=None, func_ir=None, lifted=None, lifted_from=None, typemap=None,
+            calltypes=None, type_annotation=None, metadata={}, reload_init=[], pipeline=self, call_conv=convention,
+            abi_info={}, status=_CompileStatus(can_fallback=False), cr=None,
+        )  # fmt: skip
 
     def define_pipelines(self):
         """Return the passes: Numba's own for a function in which others are defined, which it has to take out."""
@@ -135,9 +153,7 @@ class LibraryCompiler(CUDACompiler):
 def compile_body(function, args, capability):
     """Compile a Python function of the library for these argument types; return Numba's result."""
     flags = flags_for(capability, debug=bool(config.CUDA_DEBUGINFO_DEFAULT), opt=config.OPT != 0)
-    typing, target = cuda_target.typing_context, cuda_target.target_context
-    compiler = LibraryCompiler(typing, target, None, args, None, flags, {}, CUDACallConv(target), {})
     with without_collector(), utils.numba_target_override():
-        result = compiler.compile_extra(function)
+        result = LibraryCompiler(args, flags).compile_extra(function)
     result.library.finalize()
     return result
