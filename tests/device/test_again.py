@@ -14,11 +14,12 @@ from .again import CASES, LARGE, SIZES, TOLD, check, items, odd, outputs
 from .selections import POLICY
 
 SEVERAL = SIZES["several"]
+SLOW = ["exclusive_scan", "nonzero", "select", "partition"] if SIMULATOR else CASES  # with several tiles: one of a kind
+PAIRS = [(name, n) for n in SIZES.values() for name in (CASES if n < SEVERAL else SLOW)]
 TURNS = 2 if SIMULATOR else 4
 
 
-@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "n"), PAIRS)
 def test_the_second_call_is_the_drivers_own(quickly, name, n):
     """The second one with these arrays, of any addresses: Numba's carry what was read of them the first time."""
     case, held = CASES[name], []

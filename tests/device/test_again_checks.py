@@ -86,6 +86,12 @@ def test_a_count_in_another_array_is_refused(quickly, name):
             case.call(x, outs, count_out=count)
     case.call(x, outs, count_out=memory[2 * N : 2 * N + 1])
     assert quickly[-3:] == [False, False, True]
+    number, count = (cuda.to_device(np.full(1, N)) for _ in range(2))
+    for _ in range(2):
+        case.call(x, outs, count_out=count, num_items=number)
+    with pytest.raises(ValueError, match="count_out shares memory with num_items;"):
+        case.call(x, outs, count_out=number, num_items=number)
+    assert quickly[-3:] == [False, True, False]
 
 
 def test_partition_never_works_in_place(quickly):
