@@ -11,8 +11,8 @@ from warpkit.device.histogram_even import even_bins
 from .reductions import result, to_device
 from .test_histogram import expected
 
-BINS = 300 if SIMULATOR else 100_000
-COUNT = 400 if SIMULATOR else 300_001
+BINS = 200 if SIMULATOR else 100_000
+COUNT = 300 if SIMULATOR else 300_001
 TABLES = [
     device.HistogramPolicy(threads=32, loads=1, shared=0, most_shared=0, table=size, emptied=emptied)
     for size, emptied in ((2, 1), (32, 256))

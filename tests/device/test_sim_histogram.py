@@ -10,6 +10,7 @@ from numba import cuda
 from tests.block.schedules import explore, found_by
 from warpkit import device
 from warpkit.device import clearing, histogram_common
+from warpkit.simt.memory import atomic_compare_exchange, load_shared_relaxed
 
 PRIVATE = device.HistogramPolicy(threads=32, loads=1, shared=1 << 8, worth=1)
 COMMON = device.HistogramPolicy(threads=32, loads=1, most_shared=0, table=16, emptied=64)
@@ -42,3 +43,15 @@ def test_counts_are_right_under_every_schedule(policy):
 def test_adding_before_the_output_is_clear_is_found(monkeypatch):
     monkeypatch.setattr(histogram_common, "await_clear", lambda out, store: None)
     assert found_by(counting(COMMON), BaseException, 60) is not None
+
+
+def test_a_place_that_another_bin_has_got_meanwhile_is_found(monkeypatch):
+    def claimed(bins, slot, number):
+        held = load_shared_relaxed(bins, slot)
+        if held == -1:
+            atomic_compare_exchange(bins, slot, -1, number)
+            return True  # whoever was first
+        return held == number
+
+    monkeypatch.setattr(histogram_common, "claimed", claimed)
+    assert found_by(counting(COMMON), AssertionError, 60) is not None

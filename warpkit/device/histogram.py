@@ -160,7 +160,8 @@ def histogram(
     puts them. float16 is counted as `x.astype(np.float32)` is, for NumPy's own edges of float16 are rounded to that,
     which moves them by up to 1 in 2,000. NaN and what is outside is not counted.
     Cost: items of one byte are counted as they are, 32 copies of 256 counters, others likewise in up to 32 copies of
-    the bins; from about 50,000 bins on, or with few items for them, by atomics on the output.
+    the bins; from about 50,000 bins on, or with few items for them, by atomics on the output, of which what is frequent
+    takes few. Least where edges are exact: a step that is a power of two, from a multiple of it on.
     Errors: ValueError for a range that is not finite or descends, for edges that do.
     Example: items 0, 5, 10, two bins over (0, 10) -> 1, 2.
     """
