@@ -37,7 +37,10 @@ POLICIES = {
         "most_tiles": 1 << 20, "nbytes": 512, "stages": 8, "blocks": 32, "small_until": 1 << 50, "large_from": 1 << 50,
         "large_nbytes": 512,
     },
-    "HistogramPolicy": {"shared": 1 << 20, "most_shared": 1 << 20, "worth": 1 << 20, "loads": 16},
+    "HistogramPolicy": {
+        "shared": 1 << 20, "most_shared": 1 << 20, "worth": 1 << 20, "loads": 16, "table": 1 << 12, "emptied": 1 << 30,
+        "resident": 2048,
+    },
     "TransformPolicy": {"loads": 16},
 }  # fmt: skip
 

@@ -61,10 +61,10 @@ class HistogramPolicy:
             raise Refused(f"HistogramPolicy: threads must be a power of two from 32 to 1024, not {self.threads!r}.")
         check_bounds(
             self, threads=(32, 1024), loads=(1, 16), shared=(0, 1 << 20), most_shared=(0, 1 << 20), worth=(1, 1 << 20),
-            table=(2, 1 << 13), emptied=(1, 1 << 30), resident=(32, 2048),
+            table=(2, 1 << 12), emptied=(1, 1 << 30), resident=(32, 2048),
         )  # fmt: skip
         if self.table & (self.table - 1):
-            raise Refused(f"HistogramPolicy: table must be a power of two from 2 to 8192, not {self.table!r}.")
+            raise Refused(f"HistogramPolicy: table must be a power of two from 2 to 4096, not {self.table!r}.")
 
 
 DEFAULT = HistogramPolicy()
@@ -226,7 +226,7 @@ def counting_kernel(
         result.type,
         policy.threads,
         max(shift, 0),
-        policy.table.bit_length() - 1,
+        int(policy.table).bit_length() - 1,
         policy.emptied,
     )
     return (private_kernel if shift >= 0 else common_kernel)(what), reading
