@@ -13,7 +13,9 @@ from warpkit import device
 
 from .reductions import for_product, for_sum, single, to_device, total_dtype
 
-NONE_FEW = {"one_threads": 32, "one_items": 1, "large_items": 1, "sweep_until": 0, "look_until": 0}
+NONE_FEW = {
+    "one_threads": 32, "one_items": 1, "large_items": 1, "sweep_until": 0, "look_until": 0, "tile_states": 0,
+}  # fmt: skip
 SMALL = device.ScanPolicy(
     threads=32, items=3, stages=3, blocks=2, ring_from=300, tile_threads=32, tile_items=3, **NONE_FEW
 )
@@ -22,8 +24,9 @@ FEW = device.ScanPolicy(
     tile_threads=32, tile_items=3, ring_from=1 << 20, one_threads=32, one_items=2, large_items=4, sweep_threads=32,
     sweep_until=200, sweep_loads=2, look_threads=32, look_until=1 << 20, look_items=2,
 )  # fmt: skip
-POLICIES = [SMALL, FEW] if SIMULATOR else [None, SMALL, RINGS, FEW]
-POLICY_NAMES = ["small", "few"] if SIMULATOR else ["default", "small", "rings", "few"]
+LOOKS = device.ScanPolicy(ring_from=1 << 20, tile_threads=32, tile_items=3, **NONE_FEW | {"tile_states": 1})
+POLICIES = [SMALL, FEW, LOOKS] if SIMULATOR else [None, SMALL, RINGS, FEW, LOOKS]
+POLICY_NAMES = ["small", "few", "looks"] if SIMULATOR else ["default", "small", "rings", "few", "looks"]
 DEFAULT = SMALL if SIMULATOR else None
 SIZES = (
     [0, 1, 2, 33, 95, 96, 97, 193, 299, 300, 301]
@@ -94,6 +97,6 @@ def same(got, expected):
 
 
 __all__ = [
-    "DEFAULT", "FEW", "NONE_FEW", "NUMPY", "POLICIES", "POLICY_NAMES", "RINGS", "SIMULATOR", "SIZES", "SMALL", "SOME",
-    "fold", "host", "np_cumprod", "np_cumsum", "rubbish", "same", "to_device", "values",
+    "DEFAULT", "FEW", "LOOKS", "NONE_FEW", "NUMPY", "POLICIES", "POLICY_NAMES", "RINGS", "SIMULATOR", "SIZES", "SMALL",
+    "SOME", "fold", "host", "np_cumprod", "np_cumsum", "rubbish", "same", "to_device", "values",
 ]  # fmt: skip

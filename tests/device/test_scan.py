@@ -15,6 +15,7 @@ from .reductions import LAYOUTS, for_order, laid_out
 from .scans import (
     DEFAULT,
     FEW,
+    LOOKS,
     NUMPY,
     POLICIES,
     POLICY_NAMES,
@@ -40,7 +41,7 @@ CELLS += [("cumprod", dtype) for dtype in (np.bool_, np.int8, np.uint32, np.floa
 def test_every_dtype(name, dtype):
     for n in SOME:
         x = values(name, dtype, n)
-        for policy in (DEFAULT, FEW):
+        for policy in (DEFAULT, FEW, LOOKS):
             same(host(getattr(device, name)(to_device(x), policy=policy)), NUMPY[name](x))
 
 
@@ -74,7 +75,7 @@ def test_every_form(shape):
         x = for_order(np.int32, n, np.random.default_rng(n))
         start = (0 if init is None else init) if exclusive else init
         expected = np.array(fold(operator.add, x.tolist(), start, exclusive, reverse), np.int64)
-        for policy in (DEFAULT, FEW):
+        for policy in (DEFAULT, FEW, LOOKS):
             same(host(scan(to_device(x), wk.add, init=init, reverse=reverse, policy=policy)), expected)
         first = -3 if exclusive else init
         marks = np.where(np.arange(n) % 37 == 5, np.arange(n) + 1, 0).astype(np.int32)
@@ -220,7 +221,7 @@ class TestNumbersOfItems:
         same(out.copy_to_host()[:120], np.cumsum(x[:120]))
         assert (out.copy_to_host()[120:] == 77).all()
 
-    @pytest.mark.parametrize("policy", [SMALL, FEW], ids=["small", "few"])
+    @pytest.mark.parametrize("policy", [SMALL, FEW, LOOKS], ids=["small", "few", "looks"])
     @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
     @pytest.mark.parametrize("shape", [500, (5, 100)])
     def test_on_the_device(self, shape, reverse, policy):

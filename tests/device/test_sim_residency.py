@@ -25,6 +25,9 @@ SCAN = {
     "look back": device.ScanPolicy(
         ring_from=1 << 40, **NONE_FEW | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1
     ),
+    "look back, one tile": device.ScanPolicy(
+        ring_from=1 << 40, tile_threads=32, tile_items=1, **NONE_FEW | {"tile_states": 1}
+    ),
 }
 
 

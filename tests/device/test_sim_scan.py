@@ -46,9 +46,11 @@ def test_a_count_on_the_device_and_a_count_in_turn():
 
 @pytest.mark.parametrize("patience", [0, 1, 50])
 @pytest.mark.parametrize("states", [1, 3])
-def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(states, patience):
+@pytest.mark.parametrize("kind", ["look_until", "tile_states"])
+def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(kind, states, patience):
+    none = NONE_FEW | ({kind: 10**6} if kind == "look_until" else {kind: states})
     policy = device.ScanPolicy(
-        **NONE_FEW | {"look_until": 10**6}, look_threads=32, look_items=1, look_states=states, look_patience=patience
+        **none, look_threads=32, look_items=1, look_states=states, look_patience=patience, tile_threads=32, tile_items=1
     )
     x = np.arange(3300) % 11 - 5
     given, out = cuda.to_device(x), cuda.to_device(np.zeros(3300, np.int64))

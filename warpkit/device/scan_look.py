@@ -20,9 +20,10 @@ from ..simt.memory import local_array, put, scratch, take
 from ..simt.ops import maximum
 from ..simt.states import ABSENT, INCLUSIVE, load_state, state_value, store_state
 from ..simt.sync import barrier, sleep
-from ..simt.types import cast_like, combine, hold, identity_or_own
+from ..simt.types import as_int64, cast_like, combine, hold, identity_or_own
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
+from .tiles import tiles_of, valid_of
 
 EAGER = 16  # looks one after the other, before there is a pause between them
 
@@ -39,6 +40,22 @@ def own_total(op: Callable[..., Any], fetch: Callable[..., Any], lowest: Callabl
         while j < tile_items:
             item = cast_like(like, hold(fetch(source, lowest(int32(tile * tile_items + j), 1, num_items))))
             total = combine(op, total, item)
+            j = int32(j + 32)
+        return reduce_members(total, op, FULL_MASK, 32)
+
+    return total_of
+
+
+def tile_total(op: Callable[..., Any], fetch: Callable[..., Any], arranged: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that does what that of `own_total` does, for tiles that lie in memory as `arranged` says."""
+
+    def total_of(source, tile, tile_items, num_items, like):
+        in_memory = arranged(tile, tiles_of(num_items, tile_items))
+        base, valid = as_int64(in_memory) * tile_items, valid_of(num_items, in_memory, tile_items)
+        total = identity_or_own(op, like)
+        j = lane_number()
+        while j < valid:
+            total = combine(op, total, cast_like(like, hold(fetch(source, base + j))))
             j = int32(j + 32)
         return reduce_members(total, op, FULL_MASK, 32)
 

@@ -5,7 +5,7 @@ items asks for them; what depends on that number is kept for those that were met
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from .reduce_plan import COUNT, INVERSE, Flat
 from .scan_families import ScanFamily
 from .scan_few import FewShape, few_kernel
 from .scan_kernel import Scan, ring_kernel, shared_bytes, tile_kernel
+from .scan_look_kernel import look_kernel
 from .scan_policy import ScanPolicy, odd
 from .tiles import TileShape
 
@@ -101,7 +102,7 @@ def fitted(scan: Scan, shape: TileShape, total: np.dtype[Any], most: int) -> Til
             threads = max(threads // 64 * 32, 32)
         else:
             raise Refused(f"a scan of items of {scan.item.itemsize} bytes needs more shared memory than the GPU has.")
-    return TileShape(threads, items, stages, shape.ahead)
+    return replace(shape, threads=threads, items=items, stages=stages)
 
 
 class Sized(NamedTuple):
@@ -205,4 +206,6 @@ class Scanning:
             return Form(few_kernel, policy.look)
         if n <= policy.large.tile_items:
             return Form(few_kernel, policy.large)
+        if free and self.at_once and policy.tile_states > 0:
+            return Form(look_kernel, policy.looking_tile)
         return Form(tile_kernel, policy.tile)

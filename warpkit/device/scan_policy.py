@@ -8,6 +8,7 @@ import numpy as np
 from ..errors import Refused
 from .policies import check_bounds
 from .scan_few import FewShape
+from .scan_look_kernel import LookingShape
 from .tiles import TileShape
 
 
@@ -21,10 +22,10 @@ class ScanPolicy:
     blocks of `look_items` items a thread look back at one another, at `look_states` states a lane, `look_patience`
     times before they do the work of one that does not answer. These have 256 threads, or up to `look_threads` where
     there were else more than `look_tiles` of them. Otherwise one block of `one_threads` threads does with up to
-    `large_items` items each what it can; then a block works on a tile of `tile_threads` × `tile_items` items; and from
-    `ring_from` items on blocks of `threads` × `items` items persist, with
-    `stages` tiles in shared memory at once, `ahead` of them published before the first one is finished, `blocks` of
-    them on a multiprocessor.
+    `large_items` items each what it can; then a block works on a tile of `tile_threads` × `tile_items` items, looking
+    back in that manner too where it can, at `tile_states` states a lane, unless these are 0; and from `ring_from` items
+    on blocks of `threads` × `items` items persist, with `stages` tiles in shared memory at once, `ahead` of them
+    published before the first one is finished, `blocks` of them on a multiprocessor.
     Threads are multiples of 32; odd numbers of items avoid bank conflicts in shared memory, powers of two are read at
     once in registers (`one_items`, `look_items`, `large_items`). Tiles that a GPU's shared memory does not hold are
     made smaller.
@@ -38,6 +39,7 @@ class ScanPolicy:
     ring_from: int = 3 << 20
     tile_threads: int = 256
     tile_items: int = 15
+    tile_states: int = 4
     one_threads: int = 1024
     one_items: int = 4
     large_items: int = 8
@@ -81,6 +83,7 @@ class ScanPolicy:
             look_until=(0, 1 << 30),
             look_tiles=(1, 1 << 20),
             look_states=(1, 8),
+            tile_states=(0, 8),
             look_patience=(0, 1 << 20),
         )
 
@@ -108,6 +111,11 @@ class ScanPolicy:
     def look(self) -> FewShape:
         """What blocks have that look back."""
         return FewShape(self.look_threads, self.look_items, 0, self.look_states, self.look_patience, self.look_tiles)
+
+    @property
+    def looking_tile(self) -> LookingShape:
+        """The tile of a block that looks back without a drawn number."""
+        return LookingShape(self.tile_threads, self.tile_items, states=self.tile_states, patience=self.look_patience)
 
     @property
     def tile(self) -> TileShape:
