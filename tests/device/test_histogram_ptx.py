@@ -9,7 +9,8 @@ from tests.ptx import body, count
 from tests.warp.matrix import REALS, label
 from warpkit.device.histogram_bins import NUMBERS, finding_between
 from warpkit.device.histogram_even import even_bins
-from warpkit.device.histogram_plan import DEFAULT, counting_kernel, numbers_of, options_for, specs_of
+from warpkit.device.histogram_plan import counting_kernel, numbers_of, options_for, specs_of
+from warpkit.device.histogram_policy import DEFAULT
 from warpkit.simt.specs import array_spec
 
 from .compiled import assert_registers_only, image_and_ptx, wide_loads

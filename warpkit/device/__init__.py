@@ -2,7 +2,7 @@
 
 from .digitize import digitize
 from .histogram import bincount, histogram
-from .histogram_plan import HistogramPolicy
+from .histogram_policy import HistogramPolicy
 from .reduce import (
     ReducePolicy,
     all,

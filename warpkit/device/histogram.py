@@ -23,7 +23,8 @@ from ..simt import machine
 from .calls import Items, Job, entered, items_of, launched, prepares
 from .histogram_bins import NUMBERS, finding_between
 from .histogram_even import EvenBins, even_bins
-from .histogram_plan import MOST_BINS, Bins, HistogramPolicy, counting_job, numbers_of, real_items
+from .histogram_plan import MOST_BINS, Bins, counting_job, numbers_of, real_items
+from .histogram_policy import HistogramPolicy
 from .reduce import minmax
 from .sorted_edges import compared_as, edges_argument
 

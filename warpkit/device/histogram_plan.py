@@ -1,7 +1,6 @@
 """From what is to be counted to a launch: where it is counted, with how many blocks, in what kernel."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +21,8 @@ from .histogram_kernel import (
     placing_bytes,
     private_kernel,
 )
+from .histogram_policy import DEFAULT, HistogramPolicy
 from .overlap import check_beside
-from .policies import check_bounds
 from .reduce_arguments import one_element
 from .reduce_plan import COUNT, INVERSE, flat_of, reading_of
 from .reduce_policy import ReducePolicy
@@ -33,41 +32,6 @@ INT32 = scalar_spec(np.int32)
 STORE, COUNTERS = array_spec(np.int64, 1), tuple_spec((INT32, INT32))
 NO_STORE = machine.array_payload(0, (0,), None, np.dtype(np.int64))
 MOST_BINS, MOST_ITEMS_A_BLOCK, VALUES = (1 << 31) - 1, (1 << 31) - 1, 256
-
-
-@dataclass(frozen=True)
-class HistogramPolicy:
-    """The tuning of a histogram.
-
-    threads: of a block; a power of two, 32 to 1024.  loads: reads of up to 16 bytes that a thread has in flight.
-    shared: bytes that the copies of a block's counters may take, up to 32 copies.  most_shared: up to so many bytes a
-    block has counters of its own, for items of one byte always; with more bins it counts in the output itself.  worth:
-    items of a block for every counter of its own.  table: bins that a block holds back from the output, a power of two.
-    emptied: items of a block after which it lets them go.  resident: threads of a multiprocessor that the compiler
-    leaves registers for, half of them where there is more to do for an item.
-    """
-
-    threads: int = 512
-    loads: int = 2
-    shared: int = 1 << 15
-    most_shared: int = 200 << 10
-    worth: int = 2
-    table: int = 1 << 12
-    emptied: int = 1 << 15
-    resident: int = 2048
-
-    def __post_init__(self) -> None:
-        if self.threads not in (32, 64, 128, 256, 512, 1024):
-            raise Refused(f"HistogramPolicy: threads must be a power of two from 32 to 1024, not {self.threads!r}.")
-        check_bounds(
-            self, threads=(32, 1024), loads=(1, 16), shared=(0, 1 << 20), most_shared=(0, 1 << 20), worth=(1, 1 << 20),
-            table=(2, 1 << 12), emptied=(1, 1 << 30), resident=(32, 2048),
-        )  # fmt: skip
-        if self.table & (self.table - 1):
-            raise Refused(f"HistogramPolicy: table must be a power of two from 2 to 4096, not {self.table!r}.")
-
-
-DEFAULT = HistogramPolicy()
 
 
 class Bins(NamedTuple):
