@@ -45,30 +45,32 @@ def lookback_pass(
     stages: int = 4,
     ahead: int = 2,
 ) -> LookbackPass:
-    """Make a pass over an array in which every tile learns what all tiles before it add up to, as fast as our scans.
+    """Make a pass over an array in which every tile learns what all before it add up to: the loop of our own scans.
 
-    Host code, once for each kernel, at module level. The kernel calls `run(states, source, num_items, context)` of what
-    it returns: blocks that stay, with tiles in flight, publish tiles `ahead` of the one that they finish, and one block
-    of the grid adds up for all the others.
-    Called by: `run`: all threads of every block of any grid, once in a launch, with the same arguments.
-    Args: gather: (slot, tile, valid, context) -> (what this thread keeps, what the tile adds up to: thread 0's counts);
-    slot: the tile's items in shared memory, which it may change; valid: how many there are; beyond lies anything.
-    finish: (slot, tile, valid, kept, aggregate, before, last, context), some tiles later, with the slot as gather left
-    it; before: what all earlier tiles add up to; last: whether no tile follows.  op: associative (earlier, later) ->
-    combined.  threads: of a block, a multiple of 32.  items: of a thread in a tile, odd where threads read neighbouring
-    ones.  dtype: of the items.  aggregate: type of what tiles add up to, as `tile_states` takes it.  kept: type of what
-    a thread keeps: a dtype or a tuple of them.  init: `before` begins with it, and tile 0 gets it; None: with nothing,
-    and tile 0 gets zeros.  stages: slots of the ring, 2 to 8.  ahead: 1 to stages − 1.
-    Of `run`: states: from `tile_states(num_tiles, aggregate)`, a tile for each `tile_items` items.  source:
-    one-dimensional, contiguous.  num_items: how many of it.  context: a tuple of the arrays and numbers that the
-    functions need.
-    Returns: run, threads, tile_items, and shared_bytes: the dynamic shared memory that a launch gives each block; above
-    48 KB `launch` and `prepare` do, numba's own launch does not. `run` returns how many tiles this block finished.
-    Storage: shared_bytes, and about 200 bytes.  Cost: 3 barriers a tile; 1 atomic, 1 store and 1 load of a state.
-    Order: tile order; `op` need not be commutative. What is added up first depends on nothing but the number of tiles,
-    as long as the blocks run side by side: see the page on determinism.
-    Errors: Refused for threads, stages or more shared memory than there can be; for states of another aggregate and a
-    source of another dtype where the kernel is compiled.
+    Host code, once for each kernel, at module level; the kernel then calls `run(states, source, num_items, context)` of
+    what this returns. Its blocks stay, with tiles in flight, and publish tiles ahead of the one that they finish; one
+    block of the grid adds up for all the others.
+    Called by: `run`: all threads of every block of a grid of any size, once in a launch, with the same arguments.
+    Args: gather: (slot, tile, valid, context) -> (what this thread keeps, what the tile adds up to: thread 0's counts).
+    slot: the items of a tile, in shared memory, which it may change; `valid` of them, beyond lies anything.
+    finish: (slot, tile, valid, kept, aggregate, before, last, context), when it is known what lies before the tile.
+    slot: as the whole block's gather left it.  before: `init` and all earlier tiles combined.  last: whether no tile
+    follows.  op: associative (earlier, later) -> combined.  threads: of a block, a multiple of 32.  items: of each in a
+    tile; an odd number where threads read neighbouring ones, or they wait for one another's banks.  dtype: of the
+    items.  aggregate: of what tiles add up to, as `tile_states` takes it.  kept: of what a thread keeps, a dtype or a
+    tuple of them.  init: what tile 0 gets as `before`, a number or tuple; None: zeros, combined with nothing.
+    stages: tiles in a block's shared memory, 2 to 8.  ahead: how many of them are published, 1 to stages − 1.
+    Of `run`: states: from `tile_states(num_tiles, aggregate)`, a tile for every `tile_items` items.  source: a
+    contiguous array of one dimension.  num_items: how many of it, 0 too: then nothing is called.  context: a tuple of
+    the arrays and numbers that gather and finish need.
+    Returns: run, threads, tile_items, and shared_bytes: dynamic shared memory that a launch gives each block. Numba's
+    own launch gives up to 48 KB, `launch` and `prepare` what the GPU has. `run` returns how many tiles this block wrote.
+    Storage: shared_bytes, 16 + 4 · stages bytes, and what a barrier of staging takes.
+    Order: tile order; `op` need not be commutative. Floats: the same bits in every launch in which other blocks begin
+    while the first one waits for them, whatever the grid; alone, as in a grid of one block, it combines in another order.
+    Cost: per tile 3 barriers, 1 atomic, 1 store and 1 load of a state, and what gather and finish do.
+    Errors: Refused for numbers out of range and more shared memory than a block can have; where the kernel is compiled,
+    for states of another aggregate and a source of another dtype.
     Source: after Merrill & Garland 2016.     Example: see the page on look-back.
     """
     shape, item, total = _checked(threads, items, dtype, aggregate, stages, ahead)
@@ -77,7 +79,8 @@ def lookback_pass(
     gather_user, finish_user, earlier = as_device(gather), as_device(finish), as_device(_after(op, init))
 
     def start(pipe, number, source, other, tile, valid):
-        block_copy_async(pipe, dynamic_shared(tile_items, item, number * step), source, as_int64(tile) * tile_items, valid)
+        slot = dynamic_shared(tile_items, item, number * step)
+        block_copy_async(pipe, slot, source, as_int64(tile) * tile_items, valid)
 
     def gather_tile(first_byte, tile, valid, like, context):
         mould = local_array(1, kept_type)
@@ -88,8 +91,9 @@ def lookback_pass(
         slot = dynamic_shared(tile_items, item, first_byte)
         finish_user(slot, tile, valid, own, total, earlier(before, has_before), is_last, context)
 
-    given = (as_device(part) for part in (start, gather_tile, finish_tile))
-    pass_over = as_device(ring_pass(Ring(shape, step, *given, in_order, op, kept_type, total), as_device))
+    start, gather_tile, finish_tile = as_device(start), as_device(gather_tile), as_device(finish_tile)
+    ring = Ring(shape, step, start, gather_tile, finish_tile, in_order, op, kept_type, total)
+    pass_over = as_device(ring_pass(ring, as_device))
 
     def run(states, source, num_items, context):
         agree(states, state_value(states), local_array(1, total), source, local_array(1, item), num_items)
