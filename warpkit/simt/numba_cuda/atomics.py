@@ -6,9 +6,7 @@ from numba.cuda import types
 from numba.cuda.typing import signature
 
 from .. import memory
-from ..refusals import refuse
 from .arrays import element_pointer
-from .kinds import kind_of
 from .ordered import call_asm
 from .registration import numbas, register_numbas
 from .templates import lowers
@@ -42,7 +40,7 @@ _SUMS = {
 def _accumulate(typing_context, array, index, value):
     element = array.dtype
     if array.ndim != 1 or element not in _SUMS:
-        refuse(f"accumulate: there are no such sums on {array.ndim} axes of {kind_of(element).name}.")
+        return numbas(typing_context, cuda.atomic, "add", array, index, value)
 
     def generate(context, builder, sig, args):
         pointer = element_pointer(context, builder, array, args[0], args[1], index)
@@ -57,9 +55,6 @@ def _accumulate(typing_context, array, index, value):
 
 @lowers(memory.load_shared_relaxed)
 def _load_shared_relaxed(typing_context, array, index):
-    if array.ndim != 1 or array.dtype not in (types.int32, types.uint32):
-        refuse(f"load_shared_relaxed: an array of 32-bit integers is read, not one of {kind_of(array.dtype).name}.")
-
     def generate(context, builder, sig, args):
         pointer = element_pointer(context, builder, array, args[0], args[1], index)
         address = builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(3)), I32)
