@@ -58,7 +58,7 @@ def _load_shared_relaxed(typing_context, array, index):
     def generate(context, builder, sig, args):
         pointer = element_pointer(context, builder, array, args[0], args[1], index)
         address = builder.ptrtoint(builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(3)), I32)
-        return call_asm(builder, I32, [address], "ld.relaxed.cta.shared::cta.u32 $0, [$1];", "=r,r")
+        return call_asm(builder, I32, [address], "ld.relaxed.cta.shared.u32 $0, [$1];", "=r,r")
 
     return signature(array.dtype, array, index), generate
 
