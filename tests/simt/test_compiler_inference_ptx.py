@@ -3,17 +3,20 @@
 import functools
 import gc
 import types as python
+import warnings
 
 import pytest
 from llvmlite import ir
 from numba.cuda import types
 from numba.cuda.core import base
 from numba.cuda.core import ir as numba_ir
+from numba.cuda.core.errors import NumbaPerformanceWarning
 from numba.cuda.descriptor import cuda_target
 
+import warpkit
 from tests.ptx import compile_ptx, count
 from tests.simt.test_compiler_library_ptx import CC, F32, doubled, library_function
-from warpkit.simt.numba_cuda import compiler, inference, modules
+from warpkit.simt.numba_cuda import compiler, inference, modules, templates
 from warpkit.simt.specs import array_spec
 
 
@@ -38,13 +41,13 @@ def nothing_of(number):
 @pytest.fixture
 def asked(monkeypatch):
     """Return the list of calls whose meaning is asked for from now on."""
-    calls, resolve = [], inference._Call.resolve
+    calls, resolve = [], inference.CallConstraint.resolve
 
     def noting(self, *given):
         calls.append(self)
         return resolve(self, *given)
 
-    monkeypatch.setattr(inference._Call, "resolve", noting)
+    monkeypatch.setattr(inference.CallConstraint, "resolve", noting)
     return calls
 
 
@@ -61,6 +64,32 @@ def test_what_a_call_means_is_asked_once(asked):
     ptx = compile_ptx(kernel_of(library_function(chained)), F32)
     assert count(ptx, "abs.f32") >= 1
     assert len(asked) == len(set(asked)) == 4
+
+
+def test_a_refusal_names_the_users_line():
+    def kernel(x):
+        x[0] = 1
+        x[1] = warpkit.warp_active_sum(x)
+
+    with pytest.raises(warpkit.Refused, match=rf"ptx\.py:{kernel.__code__.co_firstlineno + 2}\)"):
+        compiler.compile_image(kernel, [array_spec("f4", 1)], cc=CC)
+
+
+def test_a_warning_of_numbas_names_the_users_function():
+    def kernel(x):
+        x[0] = deprecated(x[1])
+
+    def define(typing_context, number):
+        warnings.warn(NumbaPerformanceWarning("slow"), stacklevel=1)
+        return doubled
+
+    def deprecated(number):
+        """Mean `doubled`."""
+
+    templates.register(deprecated, define)
+    with pytest.warns(NumbaPerformanceWarning, match="slow") as told:
+        compiler.compile_image(kernel, [array_spec("f4", 1)], cc=CC)
+    assert [(warning.filename, warning.lineno) for warning in told] == [(__file__, kernel.__code__.co_firstlineno)]
 
 
 def test_a_type_that_grows_is_asked_for_again():

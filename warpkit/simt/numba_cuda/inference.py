@@ -1,4 +1,4 @@
-"""Numba's type inference for the library's own functions, which asks nothing twice.
+"""Numba's type inference, which asks nothing twice.
 
 Numba asks what every statement means until a round has told nothing new, so at least twice; around each question it
 puts a context for warnings and up to three for error messages. Here a statement is asked again when the type of a
@@ -7,6 +7,7 @@ variable that it looked at has changed, and contexts come when there is an error
 
 from numba.cuda import types, utils
 from numba.cuda.core import errors, ir, typeinfer
+from numba.cuda.core.compiler_machinery import FunctionPass, register_pass
 from numba.cuda.core.typed_passes import NopythonTypeInference
 
 # What Numba returns under conditions, or not at all.
@@ -54,12 +55,13 @@ class _Constraints(typeinfer.ConstraintNetwork):
                     wrong.append(utils.chain_exception(said, error))
                     continue
                 known = [(variable, variable.type) for variable in variables.seen]
-            self.answered[constraint] = known
+            if not any(isinstance(t, types.RecursiveCall) for _, t in known):  # of which more is known each time
+                self.answered[constraint] = known
         return wrong
 
 
-class _Call(typeinfer.CallConstraint):
-    """A call. How it came to be asked for is only told when it has no answer."""
+class CallConstraint(typeinfer.CallConstraint):
+    """A call. How it came to be asked for is only told when it has no answer. (refusals.py knows it by its name.)"""
 
     def __call__(self, inference):
         variables = inference.typevars
@@ -84,7 +86,7 @@ class _Inference(typeinfer.TypeInferer):
     """The types of one function."""
 
     def __init__(self, context, func_ir):
-        super().__init__(context, func_ir, None)
+        super().__init__(context, func_ir, errors.WarningsFixer(errors.NumbaWarning))
         self.typevars, self.constraints = _Variables(context), _Constraints()
 
     def get_state_token(self):
@@ -93,7 +95,7 @@ class _Inference(typeinfer.TypeInferer):
 
     def typeof_call(self, inst, target, call):
         """Note what a call says."""
-        constraint = _Call(target.name, call.func.name, call.args, call.kws, call.vararg, loc=inst.loc)
+        constraint = CallConstraint(target.name, call.func.name, call.args, call.kws, call.vararg, loc=inst.loc)
         self.constraints.append(constraint)
         self.calls.append((inst.value, constraint))
 
@@ -112,6 +114,8 @@ def infer(state):
     with state.typingctx.callstack.register(state.targetctx.target, inference, interpreted.func_id, state.args):
         for index, (name, t) in enumerate(zip(interpreted.arg_names, state.args)):
             inference.seed_argument(name, index, t)
+        if state.return_type is not None:
+            inference.seed_return(state.return_type)
         inference.build_constraint()
         inference.propagate()
         found = inference.unify()
@@ -119,3 +123,30 @@ def infer(state):
         NopythonTypeInference().run_pass(state)
     else:
         state.typemap, state.return_type, state.calltypes = found
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InferTypes(FunctionPass):
+    """The pass of Numba's pipelines; what is warned of is said to be in the line in which the function begins."""
+
+    _name = NopythonTypeInference._name  # which error messages have
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        """Find the types of a function."""
+        place, warned = state.func_ir.loc, errors.WarningsFixer(errors.NumbaWarning)
+        with warned, warned.catch_warnings(filename=place.filename, lineno=place.line):
+            infer(state)
+        return True
+
+
+def use_own(manager):
+    """Let a pass manager of Numba's infer types by this pass."""
+    manager.passes = [
+        (InferTypes, name) if step is NopythonTypeInference else (step, name) for step, name in manager.passes
+    ]
+    manager._finalized = False
+    manager.finalize()
+    return manager

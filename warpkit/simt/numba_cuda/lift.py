@@ -13,6 +13,7 @@ from numba.cuda.core.untyped_passes import FindLiterallyCalls, MakeFunctionToJit
 from ..captured import Bound, Placeholder
 from .bound import bind
 from .closures import CONSTANTS, MakeClosures
+from .inference import use_own
 
 
 class LiftingCompiler(CUDACompiler):
@@ -30,9 +31,7 @@ class LiftingCompiler(CUDACompiler):
         for step, before in ((MakeClosures, MakeFunctionToJitFunction), (LiftCaptured, FindLiterallyCalls)):
             at = [known for known, _ in manager.passes].index(before)
             manager.passes.insert(at, (step, step._name))
-        manager._finalized = False
-        manager.finalize()
-        return [manager]
+        return [use_own(manager)]
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

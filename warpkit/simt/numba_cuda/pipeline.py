@@ -23,7 +23,7 @@ from numba.cuda.core.untyped_passes import FixupArgs
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 
-from .inference import infer
+from .inference import infer, use_own
 from .lowering import lower
 
 
@@ -147,7 +147,7 @@ class LibraryCompiler(CUDACompiler):
     def define_pipelines(self):
         """Return the passes: Numba's own for a function in which others are defined, which it has to take out."""
         nested = any(isinstance(constant, python.CodeType) for constant in self.state.func_id.code.co_consts)
-        return super().define_pipelines() if nested else [_Passes()]
+        return list(map(use_own, super().define_pipelines())) if nested else [_Passes()]
 
 
 def compile_body(function, args, capability):
