@@ -64,10 +64,10 @@ def lookback_pass(
     contiguous array of one dimension.  num_items: how many of it, 0 too: then nothing is called.  context: a tuple of
     the arrays and numbers that gather and finish need.
     Returns: run, threads, tile_items, and shared_bytes: dynamic shared memory that a launch gives each block. Numba's
-    own launch gives up to 48 KB, `launch` and `prepare` what the GPU has. `run` returns how many tiles this block wrote.
-    Storage: shared_bytes, 16 + 4 · stages bytes, and what a barrier of staging takes.
+    own launch gives up to 48 KB, `launch` and `prepare` what the GPU has. `run` returns how many tiles its block wrote.
+    Storage: shared_bytes, less than 200 bytes more, and what gather and finish take.
     Order: tile order; `op` need not be commutative. Floats: the same bits in every launch in which other blocks begin
-    while the first one waits for them, whatever the grid; alone, as in a grid of one block, it combines in another order.
+    while the first one waits for them, whatever the grid; a block that is alone, the only one too, combines otherwise.
     Cost: per tile 3 barriers, 1 atomic, 1 store and 1 load of a state, and what gather and finish do.
     Errors: Refused for numbers out of range and more shared memory than a block can have; where the kernel is compiled,
     for states of another aggregate and a source of another dtype.
