@@ -31,7 +31,8 @@ POLICIES = {
     "ReducePolicy": {"single_loads": 1 << 20, "loads": 16, "waves": 64},
     "ScanPolicy": {
         "ring_from": 1 << 50, "items": 64, "stages": 8, "blocks": 32, "sweep_until": 1 << 30, "sweep_loads": 16,
-        "look_until": 1 << 30, "look_tiles": 1 << 20, "look_states": 8, "look_patience": 1 << 20,
+        "look_until": 1 << 30, "look_tiles": 1 << 20, "look_states": 8, "look_patience": 1 << 20, "wide_items": 64,
+        "wide_from": 1 << 50, "tile_states": 8,
     },
     "SelectPolicy": {
         "most_tiles": 1 << 20, "nbytes": 512, "stages": 8, "blocks": 32, "small_until": 1 << 50, "large_from": 1 << 50,

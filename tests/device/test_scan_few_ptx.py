@@ -8,6 +8,7 @@ from tests.warp import operators
 from tests.warp.matrix import label
 from warpkit.device.scan_families import CUMSUM, dtypes_of, scan_family
 from warpkit.device.scan_few import few_kernel
+from warpkit.device.scan_look_kernel import LookingShape, look_kernel
 from warpkit.device.scan_plan import ScanOf, options_for, scan_of, specs_of
 from warpkit.device.scan_policy import policy_for
 from warpkit.simt.specs import array_spec
@@ -20,7 +21,10 @@ KINDS = ["one", "large", "sweep", "look"]
 
 def shape_of(kind, item, total):
     """Return the shape of a kind of kernel, as the policy has it."""
-    return getattr(policy_for((9, 0), item, total), kind)
+    policy = policy_for((9, 0), item, total)
+    if kind == "tile":
+        return LookingShape(policy.tile_threads, policy.wide_items, states=policy.tile_states)
+    return getattr(policy, kind)
 
 
 def compiled(kind, item, family=CUMSUM, reverse=False, counted=False, ndim=1):
@@ -31,16 +35,19 @@ def compiled(kind, item, family=CUMSUM, reverse=False, counted=False, ndim=1):
     array, starts = array_spec(item, ndim, ndim == 1), family.exclusive
     what = ScanOf(family, array, array_spec(result, 1), total, starts, reverse, counter)
     shape = shape_of(kind, item, total)
-    return *image_and_ptx(few_kernel(scan_of(what), shape), specs_of(what), options_for(shape, 1)), shape.items
+    make = look_kernel if kind == "tile" else few_kernel
+    return *image_and_ptx(make(scan_of(what), shape), specs_of(what), options_for(shape, 1)), shape.items
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "tile"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64], ids=label)
 def test_registers_only(dtype, kind):
     for reverse in (False, True):
         image, ptx, _ = compiled(kind, dtype, reverse=reverse, counted=True)
         assert_registers_only(image, ptx)
-        assert count(ptx, "atom") == (2 if kind == "look" else 0)  # of one thread: its number, and a launch's end
+        assert count(ptx, "atom") == (
+            2 if kind in ("look", "tile") else 0
+        )  # of one thread: its number, and a launch's end
         assert count(ptx, "membar") == count(ptx, "fence") == 0
 
 

@@ -43,7 +43,16 @@ def test_a_graph_replayed_100_times(n):
 def sizes_of(policy):
     """Return numbers of items around all at which another kernel begins, or another tile."""
     one, grown = policy.one.tile_items, policy.look_tiles * 256 * policy.look_items
-    edges = {one, policy.large.tile_items, policy.sweep_until, grown, 2 * grown, policy.look_until, policy.ring_from}
+    edges = {
+        one,
+        policy.large.tile_items,
+        policy.sweep_until,
+        grown,
+        2 * grown,
+        policy.look_until,
+        policy.ring_from,
+        policy.wide_from,
+    }
     return sorted({max(n + k, 1) for n in edges for k in (-1, 0, 1)})
 
 

@@ -25,7 +25,7 @@ from .reduce_plan import COUNT, INVERSE, Flat
 from .scan_families import ScanFamily
 from .scan_few import FewShape, few_kernel
 from .scan_kernel import Scan, ring_kernel, shared_bytes, tile_kernel
-from .scan_look_kernel import look_kernel
+from .scan_look_kernel import LookingShape, look_kernel
 from .scan_policy import ScanPolicy, odd
 from .tiles import TileShape
 
@@ -206,6 +206,8 @@ class Scanning:
             return Form(few_kernel, policy.look)
         if n <= policy.large.tile_items:
             return Form(few_kernel, policy.large)
+        tile = policy.tile if n < policy.wide_from else policy.wide
         if free and self.at_once and policy.tile_states > 0:
-            return Form(look_kernel, policy.looking_tile)
-        return Form(tile_kernel, policy.tile)
+            looks = LookingShape(tile.threads, tile.items, states=policy.tile_states, patience=policy.look_patience)
+            return Form(look_kernel, looks)
+        return Form(tile_kernel, tile)

@@ -8,7 +8,6 @@ import numpy as np
 from ..errors import Refused
 from .policies import check_bounds
 from .scan_few import FewShape
-from .scan_look_kernel import LookingShape
 from .tiles import TileShape
 
 
@@ -22,10 +21,11 @@ class ScanPolicy:
     blocks of `look_items` items a thread look back at one another, at `look_states` states a lane, `look_patience`
     times before they do the work of one that does not answer. These have 256 threads, or up to `look_threads` where
     there were else more than `look_tiles` of them. Otherwise one block of `one_threads` threads does with up to
-    `large_items` items each what it can; then a block works on a tile of `tile_threads` × `tile_items` items, looking
-    back in that manner too where it can, at `tile_states` states a lane, unless these are 0; and from `ring_from` items
-    on blocks of `threads` × `items` items persist, with `stages` tiles in shared memory at once, `ahead` of them
-    published before the first one is finished, `blocks` of them on a multiprocessor.
+    `large_items` items each what it can; then a block works on a tile of `tile_threads` × `tile_items` items, from
+    `wide_from` items on `wide_items`, looking back in that manner too where it can, at `tile_states` states a lane,
+    unless these are 0; and from `ring_from` items on blocks of `threads` × `items` items persist, with `stages` tiles
+    in shared memory at once, `ahead` of them published before the first one is finished, `blocks` of them on a
+    multiprocessor.
     Threads are multiples of 32; odd numbers of items avoid bank conflicts in shared memory, powers of two are read at
     once in registers (`one_items`, `look_items`, `large_items`). Tiles that a GPU's shared memory does not hold are
     made smaller.
@@ -36,9 +36,11 @@ class ScanPolicy:
     stages: int = 4
     blocks: int = 1
     ahead: int = 2
-    ring_from: int = 3 << 20
+    ring_from: int = 17 << 18
     tile_threads: int = 256
     tile_items: int = 15
+    wide_from: int = 1 << 19
+    wide_items: int = 23
     tile_states: int = 4
     one_threads: int = 1024
     one_items: int = 4
@@ -71,6 +73,8 @@ class ScanPolicy:
             look_threads=(32, 1024),
             items=(1, 64),
             tile_items=(1, 64),
+            wide_items=(1, 64),
+            wide_from=(0, 1 << 50),
             one_items=(1, 32),
             large_items=(1, 32),
             look_items=(1, 32),
@@ -113,20 +117,20 @@ class ScanPolicy:
         return FewShape(self.look_threads, self.look_items, 0, self.look_states, self.look_patience, self.look_tiles)
 
     @property
-    def looking_tile(self) -> LookingShape:
-        """The tile of a block that looks back without a drawn number."""
-        return LookingShape(self.tile_threads, self.tile_items, states=self.tile_states, patience=self.look_patience)
-
-    @property
     def tile(self) -> TileShape:
         """The tile of a block that has one."""
         return TileShape(self.tile_threads, self.tile_items)
+
+    @property
+    def wide(self) -> TileShape:
+        """The tile of a block that has one of many."""
+        return TileShape(self.tile_threads, self.wide_items)
 
 
 BYTES = 108  # of a thread's items, in memory or as totals, whichever is more: four slots fill an sm_90's memory
 WIDEST = 16  # bytes of an access: a thread's items where there are few, so that neighbours lie side by side
 SWEEPS, LOOKS = 16, 128  # blocks of 256 threads, of 1024 threads
-RINGS = 12 << 20  # bytes of items, or of totals, from where on blocks persist
+RINGS = 17 << 20  # bytes of items, or of totals, from where on blocks persist
 # For (capability, bytes of an item, bytes of a total): what was measured to be better.
 BY_CAPABILITY: dict[tuple[tuple[int, int], int, int], ScanPolicy] = {}
 
@@ -141,6 +145,8 @@ def policy_for(capability: tuple[int, int], item: np.dtype[Any], total: np.dtype
     return ScanPolicy(
         items=odd(min(most, 27)),
         tile_items=odd(min(most, 15)),
+        wide_items=odd(min(most, 23)),
+        wide_from=LOOKS * 1024 * few,
         one_threads=1024 if size <= WIDEST else 256,
         one_items=few,
         large_items=2 * few if size <= WIDEST else 1,

@@ -30,7 +30,7 @@ class SelectPolicy:
     ahead: int = 2
     few_threads: int = 256
     few_nbytes: int = 28
-    most_tiles: int = 8
+    most_tiles: int = 5
     alone_threads: int = 512
     small_threads: int = 128
     small_until: int = 1 << 15
