@@ -168,6 +168,23 @@ class TestWhereResultsGo:
             device.cumsum(there, out=there, reverse=reverse, policy=policy)
             same(there.copy_to_host(), np.array(np.cumsum(x[::-1])[::-1] if reverse else np.cumsum(x)))
 
+    @pytest.mark.parametrize("policy", [None, FEW], ids=["default", "few"])
+    def test_in_place_and_apart_in_turn(self, policy):
+        """Blocks read what others are to write over only where nobody does."""
+        n = 700 if SIMULATOR else 100_003
+        x = values("cumsum", np.float32, n)
+        for part, other in ((slice(n), slice(n, 2 * n)), (slice(0, 2 * n, 2), slice(1, 2 * n, 2))):
+            given = np.zeros(2 * n, np.float32)
+            given[part] = x
+            memory = cuda.to_device(given)
+            there, out = memory[part], memory[other]
+            for _ in range(2):
+                memory.copy_to_device(given)
+                device.cumsum(there, out=out, policy=policy)
+                same(memory.copy_to_host()[other], np.cumsum(x))
+                device.cumsum(there, out=there, policy=policy)
+                same(memory.copy_to_host()[part], np.cumsum(x))
+
     def test_in_place_of_a_part(self):
         x = np.arange(600, dtype=np.int32) % 50
         there = cuda.to_device(x)
