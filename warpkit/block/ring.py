@@ -102,12 +102,12 @@ def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..
         in_flight, written, turn = int32(0), int32(0), int32(0)
         s, near = int32(0), int32(0)  # slots of the tile to be finished, of the one to be published
         tile, next_tile = int32(-1), int32(-1)
-        begun = begin_served(states, tile)
         more = True
         while more:
             drawn = first
             if turn > 0 and thread_index() == 0:
                 drawn = start_draw(states)
+            begun = begin_served(states, tile)  # earlier it would mostly not be there yet
             if next_tile >= 0:
                 in_flight = int32(in_flight - 1)
                 block_copy_wait(pipe, in_flight * copies)
@@ -119,9 +119,6 @@ def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..
                 totals[ahead] = total
             else:
                 barrier()
-            # what serves the next one is on its way before this one's writes are
-            after = following(s, stages)
-            begun_after = begin_served(states, int32(tiles[after] if turn + 1 >= stages else -1))
             if tile >= 0:
                 there, aggregate = arranged(tile, num_tiles), state_value(states, hold(totals[0]))
                 before = served_prefix(states, begun, tile, aggregate, epoch, op, like)
@@ -139,7 +136,7 @@ def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..
                 there = arranged(fresh, num_tiles)
                 start(pipe, s, source, other, there, valid_at(there, last_tile, rest, tile_items))
                 in_flight = int32(in_flight + 1)
-            turn, s, begun = int32(turn + 1), after, begun_after
+            turn, s = int32(turn + 1), following(s, stages)
             tile = int32(tiles[s] if turn >= stages else -1)
             if turn >= flying:
                 near = following(near, stages) if turn > flying else int32(0)

@@ -74,7 +74,7 @@ def gathering(what: Compaction, shape: TileShape) -> Callable[..., Any]:
         slot = dynamic_shared(room, item_type, first_byte)
         flags = dynamic_shared(tile_items, flag_type, first_byte + flags_at)
         positions = dynamic_shared(tile_items, position_type, first_byte + positions_at)
-        bits = decide(values, slot, flags, lead, own_count(valid, items), keep, previous, tile == 0)
+        bits = decide(values, slot, flags, lead, valid, keep, previous, tile == 0)
         earlier, total = rank(bits, threads)
         move(values, slot, positions, lead, bits, earlier, total, own_count(valid, items))
         return total, summarise(positions, total, as_int64(tile) * tile_items)

@@ -12,11 +12,12 @@ from ..simt.lanes import as_mask, block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.ops import add
 from ..simt.types import as_index, as_int64, hold
+from .scan_tile import own_count
 
 
 @device_function()
-def decide(values, slot, flags, lead, count, keep, previous, first):
-    """Read the thread's items, of which there are `count`; return the mask of those that are kept, uint32.
+def decide(values, slot, flags, lead, valid, keep, previous, first):
+    """Read the thread's items of a tile of `valid` ones; return the mask of those that are kept, uint32.
 
     What lies behind them in the slot is read too, but nobody is asked about it.
     """
@@ -27,13 +28,13 @@ def decide(values, slot, flags, lead, count, keep, previous, first):
     before = previous(slot, at, hold(values[0]))
     first = first and begin == 0
     bits = as_mask(0)
-    if count == values.size:
+    if valid == values.size * block_size():  # the same for the block: a whole tile takes no conditions
         for j in range(values.size):
             if keep(hold(values[j]), before, flags, place + j, first and j == 0):
                 bits = as_mask(bits | (1 << j))
             before = hold(values[j])
     else:
-        j = int32(0)
+        j, count = int32(0), own_count(valid, values.size)
         while j < count:
             value = hold(slot[as_index(at + j)])
             if keep(value, before, flags, place + j, first and j == 0):
