@@ -10,11 +10,12 @@ import gc
 import types as python
 
 from numba.cuda import utils
-from numba.cuda.compiler import CreateLibrary, CUDABackend, CUDACompiler, CUDANativeLowering, CUDATranslateBytecode
+from numba.cuda.compiler import CreateLibrary, CUDABackend, CUDABytecodeInterpreter, CUDACompiler, CUDANativeLowering
 from numba.cuda.core import config, ir, rewrites
 from numba.cuda.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.cuda.core.callconv import CUDACallConv, create_error_model
 from numba.cuda.core.compiler import StateDict, _CompileStatus
+from numba.cuda.core.interpreter import peep_hole_delete_with_exit, peep_hole_fuse_dict_add_updates
 from numba.cuda.core.ir_utils import build_definitions
 from numba.cuda.core.ssa import reconstruct_ssa
 from numba.cuda.core.transforms import canonicalize_cfg
@@ -66,6 +67,15 @@ def flags_for(capability, debug=False, lineinfo=False, fastmath=False, opt=True)
     return flags
 
 
+class _Interpreter(CUDABytecodeInterpreter):
+    """Makes Numba's instructions of Python's, without looking for ends of `with` and for unpacked dicts."""
+
+    def post_process(self, peepholes, func_ir):
+        """Mend what was made."""
+        needless = peep_hole_delete_with_exit, peep_hole_fuse_dict_add_updates
+        return super().post_process([peephole for peephole in peepholes if peephole not in needless], func_ir)
+
+
 class _Passes:
     """What Numba calls a pass manager: the passes that a function of the library needs."""
 
@@ -74,7 +84,7 @@ class _Passes:
 
     def run(self, state):
         """Compile one function."""
-        CUDATranslateBytecode().run_pass(state)
+        state.func_ir = _Interpreter(state.func_id).interpret(state.bc)
         FixupArgs().run_pass(state)
         interpreted = state.func_ir
         interpreted.blocks, interpreted.generator_info = canonicalize_cfg(interpreted.blocks), None
