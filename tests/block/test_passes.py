@@ -1,5 +1,7 @@
 """`lookback_pass`: every tile once, in order, whatever tiles add up to, the ring, the grid, the launch and history."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -163,7 +165,6 @@ def test_what_does_not_go_with_the_pass_is_refused(what):
         run_pass(states, x, number(x.size), (x,))
 
     states = np.zeros(20, np.int32 if dtype is None else passes.carried(dtype))
+    launch = kernel[1, 32, 0, wanted.shared_bytes] if SIMULATOR else partial(launch_or_compile, kernel)
     with pytest.raises(wk.Refused, match=sentence):
-        if SIMULATOR:
-            kernel[1, 32, 0, wanted.shared_bytes](states, source)
-        launch_or_compile(kernel, states, source)
+        launch(states, source)
