@@ -19,6 +19,7 @@ from ..simt.memory import atomic_add, load_acquire, load_relaxed, local_array, s
 from ..simt.states import viewed
 from ..simt.sync import barrier, fence_device, sleep
 from ..simt.types import as_index, as_int64, hold
+from .select_tile import write_run
 
 KEPT, WRITTEN, DRAWN, LEFT = 8, 9, 10, 11  # int64 words of the head of the tile states; 0 between launches
 SLICE = 1 << 13  # pairs that a block swaps at once
@@ -44,16 +45,9 @@ def move_parts(values, slot, positions, lead, bits, earlier, total, count):
 def emit_parts(slot, positions, lead, earlier, total, base, num_items, out, more):
     """Write the tile's kept items behind the `earlier` ones, the others backwards before those of earlier tiles."""
     valid = int32(min(num_items - base, slot.size - lead))
-    front = as_int64(earlier)
-    last = num_items - 1 - (base - earlier) + total  # where the first of the others would stand as item `total`
-    i = int32(thread_index())
-    while i < valid:
-        item = hold(slot[as_index(int32(lead + i))])
-        if i < total:
-            out[as_index(front + i)] = item
-        else:
-            out[as_index(last - i)] = item
-        i = int32(i + block_size())
+    last = num_items - 1 - (base - earlier)  # where the first of the others stands
+    write_run(slot, int32(lead), total, out, as_int64(earlier), 1)
+    write_run(slot, int32(lead + total), int32(valid - total), out, last, -1)
 
 
 @device_function()

@@ -19,7 +19,7 @@ from .calls import Items, Port
 from .reduce_plan import COUNT, NOTHING, Flat
 from .scan_plan import source_packer, source_spec
 from .select_kernel import ring_kernel, tile_kernel
-from .select_layout import Compaction, shared_bytes
+from .select_layout import POSITION, Compaction, shared_bytes
 from .select_policy import SelectPolicy, items_of_thread
 from .select_tile import nothing_after
 from .tiles import TileShape
@@ -86,7 +86,7 @@ class Plan:
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
         whole = (*specs[:-1], self.states, specs[-1])
         size, most = what.item.itemsize, properties.shared_per_block - STATIC
-        wide = TileShape(policy.threads, items_of_thread(policy.nbytes, size), policy.stages, policy.ahead)
+        wide = TileShape(policy.threads, items_of_thread(policy.nbytes, slot_bytes(what)), policy.stages, policy.ahead)
         self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
 
         def tiles(threads: int, nbytes: int) -> Form:
@@ -122,6 +122,12 @@ class Plan:
         blocks = min(tiles, form.resident) if form is self.ring else tiles
         slots = tiles + HEAD if tiles > 1 or form is self.ring else 0
         return Launch(kernel, blocks, form.shape.threads, form.shared, slots, captured)
+
+
+def slot_bytes(what: Compaction) -> int:
+    """Return how many bytes of shared memory an item takes, with its flag and its place where there are any."""
+    flag = what.flag.itemsize if what.flag is not None else 0
+    return what.item.itemsize + flag + (POSITION.itemsize if what.positioned else 0)
 
 
 def fitting(name: str, what: Compaction, shape: TileShape, stages: int, most: int) -> TileShape:

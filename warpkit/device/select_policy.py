@@ -14,17 +14,18 @@ MOST_ITEMS = 31  # of a thread: a bit for each in 32; odd, so that threads read 
 class SelectPolicy:
     """The tuning of select, select_flagged, nonzero, partition, unique and run_length_encode.
 
-    Many items: blocks that stay have `stages` tiles in flight, of `threads` threads with about `nbytes` bytes of items
-    each; so many `blocks` a multiprocessor, or as many as fit.  Few items: a block for each tile, of `few_threads`
-    threads with about `few_nbytes` bytes each, from `large_from` items on with `large_nbytes`; up to `most_tiles` such
-    tiles a multiprocessor.  What is more than such a tile, but not more than `alone_threads` threads with as many bytes
-    each hold, is the tile of one block; what is more than that has, up to `small_until` items, tiles of `small_threads`
+    Many items: blocks that stay have `stages` tiles in flight, `ahead` of them published before the first one is
+    finished, of `threads` threads with about `nbytes` bytes each, flags and places included; so many `blocks` a
+    multiprocessor, or as many as fit.  Few items: a block for each tile, of `few_threads` threads with about
+    `few_nbytes` bytes of items each, from `large_from` items on with `large_nbytes`; up to `most_tiles` such tiles a
+    multiprocessor.  What is more than such a tile, but not more than `alone_threads` threads with as many bytes each
+    hold, is the tile of one block; what is more than that has, up to `small_until` items, tiles of `small_threads`
     threads.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
 
     threads: int = 512
-    nbytes: int = 100
+    nbytes: int = 108
     stages: int = 4
     blocks: int = 1
     ahead: int = 2

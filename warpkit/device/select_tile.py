@@ -106,22 +106,28 @@ def room_for(total, out, earlier):
 
 
 @device_function()
-def emit_items(slot, positions, lead, earlier, total, base, num_items, out, more):
-    """Write the tile's kept items behind the `earlier` ones, as far as `out` has room."""
-    count, step = room_for(total, out, earlier), int32(block_size())
-    i, to = int32(thread_index()), as_int64(earlier)
+def write_run(slot, first, count, out, to, direction):
+    """Write items `first`… of a slot, `count` of them, to `out[to]` and on, or back where the direction is −1."""
+    step = int32(block_size())
+    i, far = int32(thread_index()), as_int64(step) * direction
     while i + 3 * step < count:  # four reads are on their way before the first one is written
-        at = as_int64(int32(lead + i))
+        at, place = as_int64(int32(first + i)), to + as_int64(i) * direction
         one, two = hold(slot[as_index(at)]), hold(slot[as_index(at + step)])
         three, four = hold(slot[as_index(at + 2 * step)]), hold(slot[as_index(at + 3 * step)])
-        out[as_index(to + i)] = one
-        out[as_index(to + i + step)] = two
-        out[as_index(to + i + 2 * step)] = three
-        out[as_index(to + i + 3 * step)] = four
+        out[as_index(place)] = one
+        out[as_index(place + far)] = two
+        out[as_index(place + 2 * far)] = three
+        out[as_index(place + 3 * far)] = four
         i = int32(i + 4 * step)
     while i < count:
-        out[as_index(to + i)] = hold(slot[as_index(int32(lead + i))])
+        out[as_index(to + as_int64(i) * direction)] = hold(slot[as_index(int32(first + i))])
         i = int32(i + step)
+
+
+@device_function()
+def emit_items(slot, positions, lead, earlier, total, base, num_items, out, more):
+    """Write the tile's kept items behind the `earlier` ones, as far as `out` has room."""
+    write_run(slot, int32(lead), room_for(total, out, earlier), out, as_int64(earlier), 1)
 
 
 @device_function()
