@@ -21,6 +21,7 @@ OURS = re.compile(
 # Names that are not ours, wherever they stand.
 OTHERS = {"block_prefix_callback_op", "block_aggregate", "warp_aggregate", "warp_transpose", "grid_group"}
 OTHERS |= {"warp_shuffle_idx", "warp_transpose_timesliced"}
+OTHERS |= {"tile_items"}  # a field of what `lookback_pass` returns
 
 
 def code_of(page):
