@@ -127,7 +127,9 @@ class ScanPolicy:
         return TileShape(self.tile_threads, self.wide_items)
 
 
-BYTES = 108  # of a thread's items, in memory or as totals, whichever is more: four slots fill an sm_90's memory
+BYTES = 108  # of a thread's items in a tile, in memory or as totals, whichever is more
+SHARED = 220 << 10  # bytes of an sm_90's shared memory for the slots of a ring, and for results beside them
+HELD = 248  # bytes of a thread's totals that a ring keeps in registers
 WIDEST = 16  # bytes of an access: a thread's items where there are few, so that neighbours lie side by side
 SWEEPS, LOOKS = 16, 128  # blocks of 256 threads, of 1024 threads
 RINGS = 17 << 20  # bytes of items, or of totals, from where on blocks persist
@@ -142,8 +144,10 @@ def policy_for(capability: tuple[int, int], item: np.dtype[Any], total: np.dtype
         return found
     size = max(item.itemsize, total.itemsize, 1)
     most, few = BYTES // size, power_of_two(min(WIDEST // size, 4))
+    threads, items = ring_of(item, total)
     return ScanPolicy(
-        items=odd(min(most, 27)),
+        threads=threads,
+        items=items,
         tile_items=odd(min(most, 15)),
         wide_items=odd(min(most, 23)),
         wide_from=LOOKS * 1024 * few,
@@ -155,6 +159,14 @@ def policy_for(capability: tuple[int, int], item: np.dtype[Any], total: np.dtype
         look_items=few,
         ring_from=RINGS // max(size, 4),
     )
+
+
+def ring_of(item: np.dtype[Any], total: np.dtype[Any]) -> tuple[int, int]:
+    """Return the threads and items of persistent blocks: few threads of many items, where results replace items."""
+    results = 0 if item.itemsize == total.itemsize or item == np.float16 else total.itemsize
+    threads = 256 if item.itemsize == total.itemsize else 512
+    fits = SHARED // ((4 * item.itemsize + results) * threads)
+    return threads, odd(max(min(fits, HELD // total.itemsize, 53), 1))
 
 
 def odd(items: int) -> int:
