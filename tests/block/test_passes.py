@@ -86,8 +86,8 @@ def test_in_a_replayed_graph():
     call()
     cuda.synchronize()
     with Capture(stream) as replay:
-        call()
-        call()
+        call(stream)
+        call(stream)
     for seed in range(3):
         x = values(MANY, seed)
         source.copy_to_device(x)

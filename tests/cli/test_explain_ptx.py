@@ -19,8 +19,10 @@ from warpkit.simt.numba_cuda.absent import Array
 
 KNOWN = report.functions()
 COLLECTIVES = [
-    name for name in wk.__all__ if name.startswith(("warp_", "block_", "lookback_")) or name == "grid_reduce"
-]
+    name
+    for name in wk.__all__
+    if (name.startswith(("warp_", "block_", "lookback_")) or name == "grid_reduce") and name != "lookback_pass"
+]  # `lookback_pass` is no call in a kernel: it makes one
 ONE_OF_EACH_SHAPE = {required(function): name for name, function in KNOWN.items() if name in COLLECTIVES}
 ASKED = report.Asked("", np.dtype(np.float32))
 
