@@ -13,7 +13,7 @@ from warpkit.simt import machine
 from .reductions import LAYOUTS, laid_out, result, to_device
 from .refusing import check_refusal
 
-POLICY = device.HistogramPolicy(threads=32, loads=2, shared=1 << 11, most_shared=1 << 14)
+POLICY = device.HistogramPolicy(threads=32, loads=2, shared=1 << 11, most_shared=1 << 14, full_from=0)
 POLICIES = (
     [POLICY] if SIMULATOR else [None, POLICY, device.HistogramPolicy(shared=0), device.HistogramPolicy(most_shared=0)]
 )

@@ -6,7 +6,9 @@ from numba import cuda
 
 from tests.warp.matrix import SIMULATOR, label
 from warpkit import device
+from warpkit.device.histogram import read_histogram
 from warpkit.device.histogram_even import even_bins
+from warpkit.simt import machine
 
 from .reductions import result, to_device
 from .test_histogram import expected
@@ -18,7 +20,7 @@ TABLES = [
     for size, emptied in ((2, 1), (32, 256))
 ]
 TABLES += [] if SIMULATOR else [device.HistogramPolicy(most_shared=0)]
-POLICIES = [*TABLES, device.HistogramPolicy(threads=32, loads=2, shared=1 << 9)]
+POLICIES = [*TABLES, device.HistogramPolicy(threads=32, loads=2, shared=1 << 9, full_from=0)]
 
 
 def same(rng, count):
@@ -161,3 +163,15 @@ def test_every_float_of_a_range(span):
         for bins in (256, 100, 3000, 60_000):
             got = device.histogram(to_device(x), bins, span).copy_to_host()
             np.testing.assert_array_equal(got, expected(x, bins, span), f"2^{exponent}, {bins} bins")
+
+
+# ------------------------------------------------------------------ blocks
+
+
+def test_few_bytes_take_a_block_a_multiprocessor_and_more_all_that_there_are():
+    x, per = cuda.to_device(np.zeros(1 << 17, np.float32)), machine.properties().multiprocessors
+    few, all_of_them = (
+        read_histogram(x, 4, (0, 1), policy=device.HistogramPolicy(threads=32, loads=1, full_from=least)).grid[0]
+        for least in ((1 << 19) + 1, 1 << 19)
+    )
+    assert few == per < all_of_them

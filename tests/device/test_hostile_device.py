@@ -40,7 +40,7 @@ POLICIES = {
     },
     "HistogramPolicy": {
         "shared": 1 << 20, "most_shared": 1 << 20, "worth": 1 << 20, "loads": 16, "table": 1 << 12, "emptied": 1 << 30,
-        "resident": 2048,
+        "resident": 2048, "full_from": 1 << 50,
     },
     "TransformPolicy": {"loads": 16},
 }  # fmt: skip

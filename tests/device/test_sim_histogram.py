@@ -12,7 +12,7 @@ from warpkit import device
 from warpkit.device import clearing, histogram_common
 from warpkit.simt.memory import atomic_compare_exchange, load_shared_relaxed
 
-PRIVATE = device.HistogramPolicy(threads=32, loads=1, shared=1 << 8, worth=1)
+PRIVATE = device.HistogramPolicy(threads=32, loads=1, shared=1 << 8, worth=1, full_from=0)
 COMMON = device.HistogramPolicy(threads=32, loads=1, most_shared=0, table=16, emptied=64)
 
 

@@ -112,7 +112,7 @@ def counting_job(name: str, items: Items, bins: Bins, out: Any, stream: Any, pol
     if not bins.number:
         return Job(None, (0, 0, 0), (0, 0, 0), 0, (), result, handle)
     counter = counter_of(items, bins, target, policy)
-    blocks = blocks_of(counter, items.size, bins.number, policy)
+    blocks = blocks_of(counter, items, bins.number, policy)
     inverses = [machine.scalar_payload(INVERSE, 1 / max(extent, 1)) for extent in (1, *items.flat.extents[1:])]
     payloads = (
         items.payload,
@@ -138,15 +138,17 @@ def counting_job(name: str, items: Items, bins: Bins, out: Any, stream: Any, pol
     )
 
 
-def blocks_of(counter: Counter, size: int, bins: int, policy: HistogramPolicy) -> int:
+def blocks_of(counter: Counter, items: Items, bins: int, policy: HistogramPolicy) -> int:
     """Return how many blocks a launch takes."""
-    reads = size // counter.length
-    blocks = -(-reads // (counter.threads * counter.loads))
+    size, most = items.size, counter.most_blocks
+    blocks = -(-(size // counter.length) // (counter.threads * counter.loads))
     if counter.private:
+        if size * items.source.dtype.itemsize < policy.full_from:
+            most = min(most, machine.properties().multiprocessors)
         blocks = min(blocks, size // (policy.worth * counter.counters))
-        blocks = max(min(blocks, counter.most_blocks), -(-size // MOST_ITEMS_A_BLOCK))
+        blocks = max(min(blocks, most), -(-size // MOST_ITEMS_A_BLOCK))
     else:
-        blocks = min(max(blocks, -(-bins // SLICE)), counter.most_blocks)
+        blocks = min(max(blocks, -(-bins // SLICE)), most)
     return max(blocks, 1)
 
 
