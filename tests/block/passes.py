@@ -110,7 +110,7 @@ def scanning(name="4 bytes", threads=THREADS, items=ITEMS, stages=3, ahead=1, in
         init=init, stages=stages, ahead=ahead,
     )  # fmt: skip
 
-    @cuda.jit
+    @cuda.jit(**({} if SIMULATOR else {"launch_bounds": (threads, 1)}))
     def kernel(x, states, num_items, out, seen, written):
         mine = made.run(states, x, num_items, (out, seen))
         if cuda.threadIdx.x == 0:
@@ -162,3 +162,29 @@ def run(name="4 bytes", x=None, grid=3, states=None, launch=None, init=None, **s
 def carried(dtype):
     """Return the dtype of the states of values of `dtype`."""
     return state_dtype(packed_dtype("test", dtype))
+
+
+def float_prefixes(x, grid):
+    """Return what lies before every tile of float32 numbers, by a pass."""
+    before_tiles = cuda.device_array(len(x), np.float32)
+
+    def gather(slot, tile, valid, context):
+        return 0, slot[0]
+
+    def finish(slot, tile, valid, kept, aggregate, before, last, context):
+        if cuda.threadIdx.x == 0:
+            context[0][tile] = before
+
+    made = wk.lookback_pass(
+        gather, finish, wk.add, threads=32, items=1, dtype=np.float32, aggregate=np.float32, stages=3, ahead=1
+    )
+
+    @cuda.jit
+    def kernel(x, states, out):
+        made.run(states, x, x.size, (out,))
+
+    tiles = np.zeros((len(x), 32), np.float32)
+    tiles[:, 0] = x
+    states = wk.tile_states(len(x), np.float32)
+    kernel[grid, made.threads, 0, made.shared_bytes](cuda.to_device(tiles.reshape(-1)), states, before_tiles)
+    return before_tiles.copy_to_host()

@@ -96,6 +96,14 @@ def test_in_a_replayed_graph():
         np.testing.assert_array_equal(out.copy_to_host()[:, :2], passes.reference("12 bytes", x))
 
 
+@pytest.mark.gpu
+def test_floats_are_the_same_bits_in_every_launch_of_any_grid():
+    x = (np.random.default_rng(1).normal(size=20_000) * 1000).astype(np.float32)
+    wanted = passes.float_prefixes(x, 60).view(np.uint32)
+    for grid in (2, 7, 60, 132, 500):
+        assert (passes.float_prefixes(x, grid).view(np.uint32)[1:] == wanted[1:]).all()
+
+
 @cuda.jit(device=True)
 def no_gather(slot, tile, valid, context):
     """Return what every tile could."""

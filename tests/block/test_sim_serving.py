@@ -10,7 +10,7 @@ from warpkit.errors import NoProgress
 from warpkit.simt.simulator.launches import RESIDENT, Launch
 
 from . import passes
-from .passes import TILE, values
+from .passes import TILE, float_prefixes, values
 from .schedules import explore
 
 NAMES = ["4 bytes", "12 bytes", "24 bytes"]
@@ -86,32 +86,6 @@ def test_many_schedules(name, patience, monkeypatch):
 
 
 # ------------------------------------------------------------------ the order of floats
-
-
-def float_prefixes(x, grid):
-    """Return what lies before every tile of float32 numbers, by a pass."""
-    before_tiles = cuda.device_array(len(x), np.float32)
-
-    def gather(slot, tile, valid, context):
-        return 0, slot[0]
-
-    def finish(slot, tile, valid, kept, aggregate, before, last, context):
-        if cuda.threadIdx.x == 0:
-            context[0][tile] = before
-
-    made = wk.lookback_pass(
-        gather, finish, wk.add, threads=32, items=1, dtype=np.float32, aggregate=np.float32, stages=3, ahead=1
-    )
-
-    @cuda.jit
-    def kernel(x, states, out):
-        made.run(states, x, x.size, (out,))
-
-    tiles = np.zeros((len(x), 32), np.float32)
-    tiles[:, 0] = x
-    states = wk.tile_states(len(x), np.float32)
-    kernel[grid, made.threads, 0, made.shared_bytes](cuda.to_device(tiles.reshape(-1)), states, before_tiles)
-    return before_tiles.copy_to_host()
 
 
 def rows_of_32(x):
