@@ -158,9 +158,9 @@ def test_float64_on_and_beside_every_edge(span):
 @pytest.mark.parametrize("span", [(0, 1), (0, 0.999), (-3, 3), (0.25, 0.26)], ids=str)
 def test_every_float_of_a_range(span):
     """All 2^23 floats of several binades, in bins with exact edges and without."""
-    for exponent in (-30, -3, -1, 0, 1):
+    for exponent in (-30, -1, 0):
         x = np.ldexp(np.arange(1 << 23, 1 << 24, dtype=np.float32), exponent - 23)
-        for bins in (256, 100, 3000, 60_000):
+        for bins in (256, 100, 3000):
             got = device.histogram(to_device(x), bins, span).copy_to_host()
             np.testing.assert_array_equal(got, expected(x, bins, span), f"2^{exponent}, {bins} bins")
 
