@@ -14,7 +14,7 @@ from warpkit.device.tiles import TileShape
 from . import kernels
 
 FEW = 12
-TINY = TileShape(3, 3, 3)
+TINY = TileShape(32, 1, 3, 2)
 
 
 def scans(ring):
@@ -22,7 +22,7 @@ def scans(ring):
     kept = wk.tile_states(9, np.int64)
 
     def run(seed):
-        count = 1 + 7 * seed % 80
+        count = 1 + 37 * seed % 280
         x = np.where(np.arange(count) % 11 == seed % 11, np.arange(count) + 1, 0)
         found = kernels.scan(
             x, operators.last_nonzero, shape=TINY, grid=1 + seed % 4, ring=ring, states=kept, reverse=seed % 3 == 0
@@ -48,13 +48,14 @@ def sums(ring):
 
 
 def long_walks(ring):
-    """Return run(seed): a non-commutative scan whose blocks of one thread see 8 tiles at a time."""
-    kept = wk.tile_states(30, np.complex128)  # in more than one access
-    shape = TileShape(1, 1, 2)
+    """Return run(seed): a non-commutative scan of many tiles, of states that are read in more than one access."""
+    kept = wk.tile_states(12, np.complex128)
+    shape = TileShape(32, 1, 2)
 
     def run(seed):
-        x = np.where(np.arange(1 + 11 * seed % 30) % 5 == seed % 5, np.arange(1 + 11 * seed % 30) + 1j, 0)
-        found = kernels.scan(x, operators.last_nonzero, shape=shape, grid=1 + seed % 12, ring=ring, states=kept)
+        count = 1 + 111 * seed % 380
+        x = np.where(np.arange(count) % 35 == seed % 35, np.arange(count) + 1j, 0)
+        found = kernels.scan(x, operators.last_nonzero, shape=shape, grid=1 + seed % 6, ring=ring, states=kept)
         assert found.tolist() == inclusive(operators.py_last_nonzero, x.tolist())
 
     return run
@@ -78,7 +79,7 @@ def runs(ring):
     )
 
     def run(seed):
-        x = np.sort(np.random.default_rng(seed).integers(0, 1 + seed % 40, 1 + 7 * seed % 80)).astype(np.int32)
+        x = np.sort(np.random.default_rng(seed).integers(0, 1 + seed % 40, 1 + 37 * seed % 280)).astype(np.int32)
         values, lengths, _ = kernels.compact(x, what, shape=TINY, grid=1 + seed % 4, ring=ring, states=kept)
         wanted = np.unique(x, return_counts=True)
         assert values.tolist() == wanted[0].tolist()
