@@ -13,7 +13,7 @@ from numba import config, cuda
 
 import warpkit as wk
 
-THREADS, ITEMS, STAGES, AHEAD, BLOCKS = 512, 25, 4, 2, 1  # BLOCKS: a multiprocessor
+THREADS, ITEMS, STAGES, AHEAD, BLOCKS = 224, 31, 4, 2, 2  # BLOCKS: a multiprocessor
 TILE = THREADS * ITEMS
 MOST = 1 << 29  # items that are counted in 32 bits
 BOUNDS = {} if config.ENABLE_CUDASIM else {"launch_bounds": (THREADS, BLOCKS)}
@@ -22,7 +22,7 @@ BOUNDS = {} if config.ENABLE_CUDASIM else {"launch_bounds": (THREADS, BLOCKS)}
 @cuda.jit(device=True)
 def then(run, later):
     """Combine what two runs of items do, one behind the other: associative."""
-    return run - later if run & 1 else run + later
+    return run + later * (1 - 2 * (run & 1))
 
 
 def gather(slot, tile, valid, context):
@@ -30,27 +30,29 @@ def gather(slot, tile, valid, context):
     values = wk.local_array(ITEMS, np.int32)
     begin = np.uint32(cuda.threadIdx.x * ITEMS)  # unsigned: an index that cannot count from the end
     own = np.int32(min(max(valid - begin, 0), ITEMS))
+    inside = np.uint32((1 << own) - 1)
     odd = np.uint32(0)
     for j in range(ITEMS):  # map
         values[j] = slot[np.uint32(begin + j)]
         odd |= np.uint32(values[j] & 1) << j
-    inside = np.uint32((1 << own) - 1)
-    keep = np.uint32(odd & inside)
+    odd = np.uint32(odd & inside)
+    keep = odd
     for k in range(5):  # scan: bit j becomes the parity of all bits up to j
         keep = np.uint32(keep ^ (keep << (1 << k)))
-    mine = 2 * (2 * cuda.popc(keep & inside) - own) + (cuda.popc(odd & inside) & 1)
+    mine = 2 * (2 * cuda.popc(keep & inside) - own) + (cuda.popc(odd) & 1)
     before, total = wk.block_exclusive_scan_total(np.int32(mine), then, 0)
     keep = np.uint32((keep ^ -(before & 1)) & inside)
     front = np.int32((valid + (total >> 1)) >> 1)  # kept: half of (items + kept − dropped)
     place = np.uint32((min(np.int32(begin), valid) + (before >> 1)) >> 1)
-    other = np.uint32(front + begin - place)
+    places = np.uint32(place | (front + begin - place) << 16)  # in 16 bits each: of the next kept item, the next other
     for j in range(ITEMS):  # select
         if (keep >> j) & 1:
-            slot[place] = values[j]
-            place = np.uint32(place + 1)
+            to = np.uint32(places & 0xFFFF)
+            places = np.uint32(places + 1)
         else:
-            slot[other] = values[j]
-            other = np.uint32(other + 1)
+            to = np.uint32(places >> 16)
+            places = np.uint32(places + (1 << 16))
+        slot[to] = values[j]
     return front, total
 
 
