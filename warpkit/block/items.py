@@ -26,7 +26,7 @@ def own_valid(items, num_valid):
     if num_valid is None:
         return int32(items.size)
     before = thread_index() * items.size
-    return int32(max(min(as_int64(num_valid), before + items.size) - before, 0))
+    return int32(min(max(as_int64(num_valid) - before, 0), items.size))
 
 
 @device_function()

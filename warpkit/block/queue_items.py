@@ -166,7 +166,7 @@ def block_queue_push_items_ordered(buffer, counter, items, flags, slots=None, sc
         barrier()
         start = int32(start + window)
     note_places(slots, flags, bits, before, first, room)
-    return max(min(int32(room - before), count_flags(items, flags, bits)), int32(0))
+    return min(max(int32(room - before), int32(0)), count_flags(items, flags, bits))
 
 
 @device_function()

@@ -27,7 +27,7 @@ ROWS = 4  # read at once
 @device_function()
 def within(number, most):
     """Return an int64 no lower than 0 and no higher than `most`, int32."""
-    return int32(max(min(number, most), 0))
+    return int32(min(max(number, 0), most))
 
 
 @device_function()

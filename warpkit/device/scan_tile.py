@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..block.scan import exclusive_threads
-from ..block.shape import int32
+from ..block.shape import between, int32
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import is_aligned, load_vector, local_array, store_vector
@@ -22,7 +22,7 @@ from .tiles import TileShape
 @device_function()
 def own_count(valid, size):
     """Return how many of the tile's `valid` items this thread holds, int32: it has room for `size`."""
-    return int32(max(min(int32(valid - thread_index() * size), int32(size)), 0))
+    return between(valid - thread_index() * size, 0, size)
 
 
 @device_function()

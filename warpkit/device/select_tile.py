@@ -102,7 +102,7 @@ def as_small_count(positions, total, base):
 @device_function()
 def room_for(total, out, earlier):
     """Return how many of `total` items there is room for in `out` behind the `earlier` ones, int32."""
-    return int32(max(min(as_int64(total), out.size - earlier), 0))
+    return int32(min(max(out.size - earlier, 0), as_int64(total)))
 
 
 @device_function()

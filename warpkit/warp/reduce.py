@@ -133,7 +133,7 @@ def warp_reduce_valid(value, op, num_valid, mask=None, width=32):
     """
     members = participants(mask)
     group = in_group(members, width)
-    valid = as_mask(group & first_lanes(width, max(min(as_int64(num_valid), width), 0)))
+    valid = as_mask(group & first_lanes(width, min(max(as_int64(num_valid), 0), width)))
     return chain_reduce(hold(value), op, members, valid, log2(width))
 
 
