@@ -1,12 +1,14 @@
 """What reductions and scans cost: barriers, shuffles, shared bytes; no local memory, no call, no division."""
 
 import numba
+import numpy as np
 import pytest
 
 import warpkit as wk
-from tests.ptx import assemble, assert_register_only, count, places, result_type, shuffles
+from tests.ptx import assemble, assert_register_only, count, mistaken_bounds, places, result_type, shuffles
 from tests.warp import operators
 from tests.warp.literal import NUMBA, applied, words
+from warpkit.block.shape import between
 
 from .literal import REDUCTION_BARRIERS, SCAN_BARRIERS, barriers, compiled, one, scratch_bytes, shared_bytes, with_op
 
@@ -118,3 +120,25 @@ def test_the_result_has_the_type_of_the_value(name):
         assert result_type(applied(function), NUMBA[name]) == NUMBA[name]
     total = result_type(applied(wk.block_prefix_sum_total), NUMBA[name])
     assert list(total) == [NUMBA[name]] * 2
+
+
+def bounded_from_above_first(number):
+    """Do what `between` does from 0 to 25, in the order that the assembler of CUDA 13.0 gets wrong."""
+    return max(min(number, np.int32(25)), np.int32(0))
+
+
+def bounded(number):
+    """Return `number` from 0 to 25."""
+    return between(number, 0, 25)
+
+
+@pytest.mark.parametrize(("bound", "mistakes"), [(bounded_from_above_first, 1), (bounded, 0)])
+def test_counts_are_compared_as_the_assembler_understands_them(compile_ptx, bound, mistakes):
+    bound = numba.cuda.jit(device=True)(bound)
+
+    def kernel(numbers, out):
+        count = bound(numbers[0])
+        out[0], out[2] = count, 7 if count == 25 else out[1]
+
+    array = numba.types.Array(numba.types.int32, 1, "C")
+    assert len(mistaken_bounds(compile_ptx(kernel, array, array))) == mistakes

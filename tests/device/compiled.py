@@ -2,12 +2,12 @@
 
 from unittest import mock
 
-from tests.ptx import CC, count
+from tests.ptx import CC, count, mistaken_bounds
 from warpkit.simt.numba_cuda import compiler
 
 
 def image_and_ptx(function, specs, options=None):
-    """Return the image of a kernel, and its PTX."""
+    """Return the image of a kernel, and its PTX, in which the assembler finds nothing that it gets wrong."""
     texts, linked = [], compiler._linked
 
     def spying(library, *given):
@@ -16,6 +16,7 @@ def image_and_ptx(function, specs, options=None):
 
     with mock.patch.object(compiler, "_linked", spying):
         image = compiler.compile_image(function, specs, options, cc=CC)
+    assert mistaken_bounds(texts[0]) == []
     return image, texts[0]
 
 

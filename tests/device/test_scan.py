@@ -110,6 +110,12 @@ def test_every_operator(name, dtype):
         assert ufunc(before[:1], x[:1]) == x[:1]  # the identity
 
 
+@pytest.mark.parametrize("policy", POLICIES, ids=POLICY_NAMES)
+def test_one_item_of_an_array_with_gaps_lies_side_by_side_with_itself(policy):
+    x = np.arange(5, 7, dtype=np.float32)
+    same(host(device.cumsum(to_device(x[::2]), policy=policy)), x[:1])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout(layout):
     for n in (7, 500) if SIMULATOR else (7, 500, 30_000, (1 << 20) + 5):
