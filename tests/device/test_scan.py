@@ -113,7 +113,7 @@ def test_every_operator(name, dtype):
 @pytest.mark.parametrize("policy", POLICIES, ids=POLICY_NAMES)
 def test_one_item_of_an_array_with_gaps_lies_side_by_side_with_itself(policy):
     x = np.arange(5, 7, dtype=np.float32)
-    same(host(device.cumsum(to_device(x[::2]), policy=policy)), x[:1])
+    same(host(device.cumsum(cuda.to_device(x)[::2], policy=policy)), x[:1])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
