@@ -7,6 +7,7 @@ from numba import cuda
 import warpkit as wk
 from tests.capture import Capture
 from tests.host.interop_objects import fake_cupy, fake_torch, installed
+from tests.room import give_back, no_room
 from warpkit import device
 from warpkit.device import again
 from warpkit.host import streams_in
@@ -329,12 +330,9 @@ def test_no_room_for_scratch_leaves_out_as_it_was(quickly, name):
     case, n, stream = CASES[name], 1 << 22, wk.Stream()  # with no scratch of its own yet
     there, outs = known(case, n)
     outs[0].copy_to_device(np.full(n, 77))
-    machine.limit_memory(0)
-    try:
-        with pytest.raises(MemoryError):
-            case.call(there, outs, stream=stream)
-    finally:
-        machine.limit_memory(None)
+    give_back()  # what others have left in the pool would be room
+    with no_room(), pytest.raises(MemoryError):
+        case.call(there, outs, stream=stream)
     assert (outs[0].copy_to_host() == 77).all()
     case.call(there, outs, stream=stream)
     stream.synchronize()

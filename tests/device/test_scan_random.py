@@ -28,8 +28,8 @@ def forms():
     """Return (operator, kind, policy, reverse, contiguous), each of which is compiled, that hold every pair of two."""
     found = []
     for first, name in enumerate(sorted(OPERATORS)):
-        for second, kind in enumerate(KINDS):
-            policy = POLICIES[(first + second) % len(POLICIES)]
+        for second, policy in enumerate(POLICIES):
+            kind = KINDS[(first + second) % len(KINDS)]
             even = (first + second) % 2 == 0
             found += [(name, kind, policy, False, even), (name, kind, policy, True, not even)]
     return found
