@@ -27,6 +27,7 @@ from tests.sanitized import (
     last_nonzero,
     looking_back,
     moving,
+    passing,
     pushing,
     pushing_items,
     reduced,
@@ -35,6 +36,7 @@ from tests.sanitized import (
     scanned,
     scanning,
     staging,
+    sums,
     voted,
     voting,
 )
@@ -133,6 +135,15 @@ def look_backs():
             wk.reset_tile_states(states)
 
 
+def passes():
+    """A pass of a user's own over eight tiles and a part of one, twice with the same states."""
+    x, states = data(8 * 192 + 50, 1), wk.tile_states(9, np.int32)
+    for _ in range(2):
+        out = cuda.to_device(np.zeros(x.size, np.int32))
+        wk.launch(passing, 3, sums.threads, states, cuda.to_device(x), out, shared=sums.shared_bytes)
+        np.testing.assert_array_equal(out.copy_to_host(), np.cumsum(x))
+
+
 def reductions():
     """Reductions of arrays: by one block and by several; in any order, in order, of pairs."""
     several = device.ReducePolicy(threads=32, single_loads=1, least_loads=1)
@@ -214,6 +225,7 @@ CASES = {
     "stage": stages,
     "grid": grids,
     "lookback": look_backs,
+    "pass": passes,
     "device-reduce": reductions,
     "device-histogram": histograms,
     "device-transpose": transposes,

@@ -233,3 +233,37 @@ def looking_back(states, x, out):
         if cuda.threadIdx.x == 0:
             out[tile] = prefix
         tile = following
+
+
+# ------------------------------------------------------------------ passes over tiles
+
+
+def gather(slot, tile, valid, context):
+    """Scan the items of a thread and of the tile."""
+    values = wk.local_array(3, np.int32)
+    own = np.int32(0)
+    for j in range(3):
+        i = 3 * cuda.threadIdx.x + j
+        own += slot[i] if i < valid else 0
+        values[j] = own
+    before, total = wk.block_prefix_sum_total(own)
+    for j in range(3):
+        slot[3 * cuda.threadIdx.x + j] = before + values[j]
+    return 0, total
+
+
+def finish(slot, tile, valid, kept, total, before, last, context):
+    """Write the sums of the tile behind what lies before it."""
+    for k in range(3):
+        i = 64 * k + cuda.threadIdx.x
+        if i < valid:
+            context[0][192 * tile + i] = before + slot[i]
+
+
+sums = wk.lookback_pass(gather, finish, wk.add, threads=64, items=3, dtype=np.int32, aggregate=np.int32, stages=4)
+
+
+@cuda.jit
+def passing(states, x, out):
+    """Write the running sums of `x` in one pass."""
+    sums.run(states, x, x.size, (out,))
