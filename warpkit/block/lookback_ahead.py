@@ -15,7 +15,8 @@ from ..simt.sync import barrier, sleep
 from ..simt.types import cast_like, combine, identity_or_own, is_commutative
 from ..warp.chain import reduce_members
 from ..warp.participants import FULL_MASK
-from .lookback import FIRST_PAUSE, LONGEST_PAUSE, epoch_of
+from .lookback import epoch_of
+from .lookback_walk import FIRST_PAUSE, LONGEST_PAUSE
 from .shape import existing_lanes, int32
 from .states import HEAD
 

@@ -18,8 +18,9 @@ from ..simt.sync import barrier
 from ..simt.types import as_int64, combine
 from ..warp.chain import inclusive_members
 from ..warp.participants import FULL_MASK
-from .lookback import COUNTER, LONG, look_back
+from .lookback import COUNTER, LONG
 from .lookback_ahead import begin_four
+from .lookback_walk import look_back
 from .shape import int32
 from .states import HEAD
 

@@ -19,7 +19,8 @@ from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared, shared_array
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine, hold
-from .scan_tile import downsweeping, fetching, seed_of, storing, upsweeping
+from .scan_tile import downsweeping, seed_of, upsweeping
+from .tile_io import fetching, storing
 from .tiles import (
     TAKE,
     TileShape,

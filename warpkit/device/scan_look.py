@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..block.lookback import FIRST_PAUSE, LONGEST_PAUSE, publish
+from ..block.lookback import publish
+from ..block.lookback_walk import FIRST_PAUSE, LONGEST_PAUSE
 from ..block.shape import int32, lane_number
 from ..block.states import HEAD
 from ..simt.lanes import as_mask, shuffle, thread_index

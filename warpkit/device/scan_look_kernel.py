@@ -15,7 +15,8 @@ from ..simt.sync import barrier
 from ..simt.types import as_int64, combine, hold
 from .scan_kernel import Scan, number_of
 from .scan_look import looking_back, tile_total
-from .scan_tile import downsweeping, fetching, seed_of, storing, upsweeping
+from .scan_tile import downsweeping, seed_of, upsweeping
+from .tile_io import fetching, storing
 from .tiles import (
     TAKE,
     TileShape,
