@@ -98,6 +98,15 @@ def test_the_version_is_that_of_the_distribution():
     assert warpkit.__version__ == warpkit._versions.__version__
 
 
+@pytest.mark.parametrize("name", [name for name in warpkit.device.__all__ if not name.endswith("Policy")])
+def test_help_of_an_array_function_explains_its_arguments(name):
+    function = getattr(warpkit.device, name)
+    contract, shared = inspect.getdoc(function), {"out", "count_out", "num_items", "stream", "policy"}
+
+    for parameter in shared & set(inspect.signature(function).parameters):
+        assert f"{parameter}: " in contract
+
+
 @pytest.mark.parametrize("name", SCANS)
 def test_a_scan_of_arrays_says_what_it_returns(name):
     function = getattr(warpkit.device, name)

@@ -218,6 +218,11 @@ REFUSED = {
     "a rule": (lambda x: device.histogram(x, "auto"), "^histogram: bins must be a number or edges; there is no rule"),
     "no bins": (lambda x: device.histogram(x, 0), r"^histogram: bins must be 1 to 2\^31 - 1, not 0"),
     "half a range": (lambda x: device.histogram(x, 3, (1,)), "^histogram: range must be two numbers"),
+    "a float of bins": (
+        lambda x: device.histogram(x, 16.0, (0, 1)),
+        r"^histogram: bins must be an int or edges, and the float 16\.0 is neither; write int\(bins\)",
+    ),
+    "NumPy's float of bins": (lambda x: device.histogram(x, np.float32(3)), r"^histogram: bins must be an int or .* 3"),
     "both": (lambda x: device.histogram(x, [1, 2], (1, 2)), "^histogram: range= has no meaning beside"),
     "one edge": (lambda x: device.histogram(x, [1]), "^histogram: bins must be at least two edges"),
     "unsorted edges": (lambda x: device.histogram(x, [1, 3, 2]), "^histogram: the edges in bins must ascend"),

@@ -141,7 +141,10 @@ def test_policies_change_nothing_but_the_time():
 
 Y = np.zeros(3, [("a", "i4"), ("b", "c8")])
 REFUSED = {
-    "a list": (lambda x: device.sum([1, 2]), "^x is of type list"),
+    "a list": (
+        lambda x: device.sum([1, 2]),
+        "^x is of type list, which no kernel takes: pass a device array, as [^,]*$",
+    ),
     "a NumPy array": (lambda x: device.sum(X), "^x is a NumPy array .* copy it to the GPU first"),
     "a scalar": (lambda x: device.sum(3), "^x must be a device array, not a scalar"),
     "no out": (lambda x: device.sum(x, out=X), "^out is a NumPy array"),

@@ -236,6 +236,14 @@ def test_the_count_of_one_is_the_number_of_items_of_the_next():
     assert out.copy_to_host()[: len(wanted)].tolist() == wanted.tolist()
 
 
+def test_what_follows_a_select_into_too_small_an_out_takes_what_is_there():
+    x, kept, count, sums = values(np.int32, 400), result(np.int32, 50), result(np.int64), result(np.int64, 50)
+    device.select(to_device(x), above, out=kept, count_out=count, policy=POLICY)
+    device.cumsum(kept, num_items=count, out=sums)
+    assert count.copy_to_host() == (x > 0).sum() > 50
+    assert sums.copy_to_host().tolist() == np.cumsum(x[x > 0][:50], dtype=np.int64).tolist()
+
+
 def test_select_scan_histogram_without_a_look_at_the_count():
     n = 200
     x, kept, sums = cuda.device_array(n, np.int32), result(np.int32, n), result(np.int64, n)

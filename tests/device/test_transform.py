@@ -245,6 +245,7 @@ REFUSED = {
     "no arrays": (lambda x: device.transform(twice), "^transform: at least one argument behind the function must be"),
     "numbers": (lambda x: device.transform(twice, 3), "^transform: at least one argument behind the function must be"),
     "a NumPy array": (lambda x: device.transform(twice, X), "^argument 0 is a NumPy array"),
+    "a list": (lambda x: device.transform(twice, [1]), "^transform: argument 0 must be .* or a number, not a list"),
     "shapes": (
         lambda x: device.transform(operator.add, x, to_device(X[:4])),
         r"^transform: arrays of shapes \(6,\), \(4,\) do not go together",

@@ -1,4 +1,8 @@
-"""Array functions: whole device arrays in, a number or an array out, one launch each."""
+"""Array functions: whole device arrays in, a number or an array out, one launch each.
+
+What the functions of a kind share, `out=`, `count_out=`, `num_items=`, `stream=` and `policy=` among it, is said once
+for all of them: `help` shows it below what each does itself.
+"""
 
 from .digitize import digitize
 from .histogram import bincount, histogram

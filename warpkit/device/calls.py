@@ -170,6 +170,14 @@ def parameters_of(signature: inspect.Signature) -> str:
     return str(inspect.Signature(plain))
 
 
+def explained(function: Function) -> Function:
+    """Let a function's docstring end with what its module says of all its functions, which `help` would not show."""
+    own, shared = function.__doc__, function.__globals__["__doc__"]
+    if own and shared and "share what follows" in shared:  # python -OO keeps neither
+        function.__doc__ = f"{inspect.cleandoc(own)}\n\n{shared}"
+    return function
+
+
 def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function]:
     """Give an array function its planning half, which `prepare` calls; `bind` replaces the named arguments."""
 
@@ -182,7 +190,7 @@ def prepares(reader: Reader, *replaceable: str) -> Callable[[Function], Function
             )
 
         function.plan = plan  # type: ignore[attr-defined]
-        return function
+        return explained(function)
 
     return decorate
 

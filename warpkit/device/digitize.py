@@ -106,8 +106,9 @@ def digitize(
     dtype. NaN is behind all edges: bin len(bins) where they ascend, 0 where they descend.
     out: a device array of the shape of `x`, of floats or of signed integers that hold len(bins); it is returned,
     nothing waits and nothing is allocated.  num_items: how many items, in C order, are looked up: an int, or a device
-    array of one integer, which is read on the device.  stream: any stream object or handle; None: the current one of
-    the arrays' framework, else the legacy default stream.  policy: a `TransformPolicy` instead of the measured one.
+    array of one integer, which is read on the device, where more than `x` has are all of them and a negative number
+    none.  stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy default
+    stream.  policy: a `TransformPolicy` instead of the measured one.
     Returns: `out`, or a new device array of int64: 0 for what is before the first edge, len(bins) for what is behind
     the last one.
     Cost: one launch; every item is read once, in as many comparisons as the number of edges has binary digits.

@@ -7,14 +7,17 @@ Args (keyword-only): out: a device array of as many elements as there are bins, 
 float64, strided or not, that shares no memory with what is read; it is overwritten and returned, nothing waits and
 nothing is allocated, so that the call may be captured into a graph; counts beyond an integer's range wrap.
 num_items: how many items of `x` count, in C order: an int, or a device array of one integer, which is read on the
-device.  stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy default
-stream.  policy: a `HistogramPolicy` instead of the measured one.  weights: refused; items count one each.
+device, where more than `x` has are all of them and a negative number none.  stream: any stream object or handle; None:
+the current one of the arrays' framework, else the legacy default stream.  policy: a `HistogramPolicy` instead of the
+measured one.  weights: refused; items count one each.
 Returns: the counts, without `out` in a new device array of int64.
 Errors: Refused (a TypeError) or ValueError in one sentence, before anything is launched.
 """
 
 import operator
 from typing import Any
+
+import numpy as np
 
 from ..errors import Refused, shown
 from ..host.arrays import Argument, as_output
@@ -41,6 +44,8 @@ def read_histogram(
     items = real_items("histogram", items_of("histogram", x, num_items))
     number = _number_of(bins)
     if number is None:
+        if isinstance(bins, float | np.floating):
+            raise Refused(f"histogram: bins must be an int or edges, and the float {bins} is neither; write int(bins).")
         if range is not None:
             raise Refused("histogram: range= has no meaning beside the edges of bins; leave it out.")
         found = _between(items, bins, stream)

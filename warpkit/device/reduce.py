@@ -6,9 +6,9 @@ of any shape and strides: its items count in C order; up to four axes that do no
 Args (keyword-only): out: a device array of one element; the result goes there, it is returned, nothing waits and
 nothing is allocated, so that the call may be captured into a graph; its dtype may differ (NumPy's "same_kind"; integers
 wrap).  dtype: what the result is computed in.  init: comes before the first item, once, and decides no dtype; with no
-items it is the result.  num_items: how many items of `x` count, an int or a device array of one integer, which is read
-on the device.  stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy
-default stream.  policy: a `ReducePolicy` instead of the measured one.  axis: refused; whole arrays only.
+items it is the result.  num_items: how many items of `x` count: an int, or a device array of one integer, read on the
+device, where too many are all of them, and a negative number none.  stream: any stream object or handle; None: that of
+the arrays' framework, else the legacy default stream.  policy: a `ReducePolicy`.  axis: refused; whole arrays only.
 Returns: `out`; without it a NumPy scalar, once the stream is done.
 Order: with an operator of warpkit's table (or what stands for one) the operands change places; with a user's never: it
 is called as op(earlier, later), on items that exist.
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from ..errors import Refused
 from ..host.launch import Prepared
-from .calls import bound
+from .calls import bound, explained
 from .reduce_call import run
 from .reduce_families import FAMILIES, Family
 from .reduce_operators import reduce_family, transform_family
@@ -59,7 +59,7 @@ def prepares(family_of: Callable[..., Family]) -> Callable[[Function], Function]
             return prepared(family_of(*own), given["x"], **options)
 
         function.plan = plan  # type: ignore[attr-defined]
-        return function
+        return explained(function)
 
     return decorate
 

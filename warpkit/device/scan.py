@@ -7,8 +7,9 @@ Args (keyword-only): out: a device array of as many elements as are scanned, or 
 strided or not; `x` itself, or memory of its own. It is returned, nothing waits and nothing is allocated, and the call
 may be captured into a graph; its dtype may differ (NumPy's "same_kind"; integers wrap).
 dtype: what the scan is computed in, and the dtype of a new array.  init: comes before the first item, once, and decides
-no dtype.  reverse: from the last item to the first, as if `x` and the result were turned around.  num_items: how many
-items of `x` count, from the first on: an int, or a device array of one integer, which is read on the device.
+no dtype.  reverse: from the last item to the first, as if `x` and the result were turned around.
+num_items: how many items of `x` count, from the first on: an int, or a device array of one integer, which is read on
+the device, where more than `x` has are all of them and a negative number none.
 stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy default stream.
 policy: a `ScanPolicy` instead of the measured one.  axis: refused; whole arrays only.
 Returns: `out`, or a new one-dimensional device array, of as many elements as are scanned (of `x`, where their number is

@@ -9,7 +9,8 @@ nothing waits, nothing is allocated, and the call may be captured into a graph. 
 written, nor is what lies behind the items that are kept; it may be `x` itself, of other arrays it shares no memory.
 count_out: a device array of one int32, uint32, int64 or uint64, which gets how many items are kept, those that did not
 fit too; without it nobody is told. It goes with `out`, and is what `num_items=` of the next function takes.
-num_items: how many items of `x` count, an int or a device array of one integer, which is read on the device.
+num_items: how many items of `x` count: an int, or a device array of one integer, which is read on the device, where
+more than `x` has are all of them and a negative number none: so a count of more than fitted is what is there.
 stream: any stream object or handle; None: the current one of the arrays' framework, else the legacy default stream.
 policy: a `SelectPolicy` instead of the measured one.
 Returns: without `out` a new device array, exactly as long as what is kept: the host waits for the count.

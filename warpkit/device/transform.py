@@ -62,10 +62,10 @@ def read_transform(
 
 def _argument(value: Any, place: int) -> Argument:
     """Return an array or a number; a float16 as float32, which is what the function gets."""
-    found = as_argument(value, place)
-    if found.is_array:
+    found = None if isinstance(value, list) else as_argument(value, place)
+    if found is not None and found.is_array:
         return found
-    if isinstance(value, tuple | np.void) or found.dtype.names:
+    if found is None or isinstance(value, tuple | np.void) or found.dtype.names:
         raise Refused(f"{NAME}: argument {place} must be a device array or a number, not a {type(value).__name__}.")
     return as_argument(np.float32(value), place) if found.dtype == HALF else found
 
@@ -171,9 +171,9 @@ def transform(
     (NumPy's "same_kind"; integers wrap). It is returned, nothing waits and nothing is allocated.
     dtype: of a new array; a tuple of them for a tuple of results, a structured one to get records.
     num_items: how many items, in C order, are computed: an int, or a device array of one integer, which is read on the
-    device; what is behind them stays as it is, in a new array unwritten.  stream: any stream object or handle; None:
-    the current one of the arrays' framework, else the legacy default stream.  policy: a `TransformPolicy` instead of
-    the measured one.
+    device, where more than there are is all of them and a negative number none; what is behind them stays as it is, in
+    a new array unwritten.  stream: any stream object or handle; None: the current one of the arrays' framework, else
+    the legacy default stream.  policy: a `TransformPolicy` instead of the measured one.
     Returns: `out`, or a new device array in C order, of the dtype that Numba infers for what `fn` returns: not that of
     NumPy, so float32 and Python's 2.0 make float64; for a tuple of results a tuple of arrays.
     Cost: one launch; every item is read once and written once, 16 bytes at a time where arrays are contiguous.

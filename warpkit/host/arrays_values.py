@@ -83,7 +83,12 @@ def refuse_host(array: Any, name: Name) -> NoReturn:
 def refuse_other(value: Any, name: Name) -> NoReturn:
     """Refuse what is nothing that a kernel takes."""
     what = "None" if value is None else f"of type {type(value).__name__}"
-    instead = "a tuple, or a device array" if isinstance(value, list) else "device arrays, numbers, tuples or records"
+    if isinstance(name, str):  # not of a kernel's argument, which has a place: of a function that takes arrays
+        instead = "a device array, as numba.cuda.to_device makes them"
+    else:
+        instead = (
+            "a tuple or a device array" if isinstance(value, list) else "device arrays, numbers, tuples or records"
+        )
     refuse(name, f"is {what}, which no kernel takes: pass {instead}.")
 
 

@@ -4,7 +4,7 @@ import difflib
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,8 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+import warpkit
 
 from ... import block, device, warp
 from ...errors import Refused
@@ -27,7 +29,7 @@ from .given import MASKS, Given, required, takes
 
 AT = re.compile(r" \(\S+\.py:\d+\)$")  # where in its own source Numba raised it
 THREADS, ITEMS, ARRAY_ITEMS = 256, 4, 1 << 24
-COST = re.compile(r"(?:^|\n|  +)(Cost|Storage|Order): *(.*?)(?=  +\w+: |\n\w+(?:, \w+)*: |\Z)", re.DOTALL)
+COST = re.compile(r"(?:^|\n|  +)(Cost|Storage|Order): *(.*?)(?=  +\w+: |\n\w+(?:, \w+)*: |\n\n|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,7 @@ def explain(asked: Asked) -> int:
     known = functions()
     name = asked.name if asked.name in known else f"device.{asked.name}"
     if name not in known:
-        near = difflib.get_close_matches(asked.name, known, 3, 0.5)
-        hint = f" Did you mean {', '.join(near)}?" if near else f" There are {', '.join(known)}."
-        print(f"There is no warp, block or array function {asked.name!r}.{hint}", file=sys.stderr)
+        print(_unknown(asked.name, known), file=sys.stderr)
         return 2
     try:
         make = arrays_screen if name.startswith("device.") else call_screen
@@ -74,6 +74,17 @@ def explain(asked: Asked) -> int:
     for part in screen:
         console.print(part, highlight=False)
     return 0
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    """Say what is no function to be explained, and what may be meant: first what has all parts of the word."""
+    if name in warpkit.__all__:
+        return f"explain compiles warp, block, look-back and array functions; for {name} see help(warpkit.{name})."
+    parts = set(name.split("_"))
+    near = sorted((other for other in known if parts <= set(re.split("[_.]", other))), key=len)
+    near += [other for other in difflib.get_close_matches(name, known, 3, 0.5) if other not in near]
+    hint = f"Did you mean {', '.join(near[:3])}?" if near else f"There are {', '.join(known)}."
+    return f"There is no warp, block or array function {name!r}. {hint}"
 
 
 def call_screen(name: str, function: Any, asked: Asked) -> Iterator[Any]:
