@@ -124,7 +124,10 @@ def test_a_block_function_shows_barriers_and_shared_bytes(capsys):
 
     assert "blocks of 128" in text
     assert int(re.search(r"shared bytes (\d+)", text)[1]) > 0
-    assert int(re.search(r"barriers (\d+)", text)[1]) >= 2
+    assert int(re.search(r"barriers (\d+)", text)[1]) > 2
+    assert why.SEVERAL in text
+    assert "by the contract: 2 barriers" in text
+    assert why.SEVERAL not in explained(capsys, "block_count", "--cc", "9.0")
 
 
 def test_an_array_function_shows_grid_kernel_and_wide_loads(capsys):
@@ -151,6 +154,9 @@ def test_the_absent_gpu_goes_away_again():
     ("arguments", "said"),
     [
         (["warp_actve_sum"], "Did you mean warp_active_sum"),
+        (["warp_sum"], "Did you mean warp_active_sum, warp_prefix_sum, "),
+        (["lookback_pass"], "for lookback_pass see help(warpkit.lookback_pass)."),
+        (["parallel_for"], "for parallel_for see help(warpkit.parallel_for)."),
         (
             ["block_sum", "--dtype", "bool"],
             "block_sum: a sum of bool is not defined; use block_count or cast to int32.",

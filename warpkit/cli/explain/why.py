@@ -8,6 +8,7 @@ import numpy as np
 
 WORD = 4  # bytes that a shuffle moves
 REDUCES = re.compile(r"(warp|block)_(active_)?(sum|product|min|max|bit_(and|or|xor)|reduce)")
+BLOCKS = re.compile("block_(sum|product|min|max|bit_|reduce|inclusive|exclusive|prefix|queue_push_items)|grid_reduce")
 WAYS = {
     "butterfly": "{n} across (butterfly)",
     "from lower lanes": "{n} from lower lanes",
@@ -27,6 +28,10 @@ POINTERS = (
     "(Hillis & Steele 1986): whatever holes there are, log2(width) rounds do."
 )
 BOTH = "Without a literal mask both ways are in the code and one is taken: a whole warp takes that of the full mask."
+SEVERAL = (
+    "Several ways are in the code, for blocks of whole warps and for others, for few warps and for many, and a call "
+    "takes one of them: the table counts the code, the contract's cost one call."
+)
 
 
 def lowering(listing: Any) -> str:
@@ -64,6 +69,8 @@ def reasons(name: str, dtype: np.dtype[Any], width: int, capability: tuple[int, 
         yield POINTERS
     if len(listings) > 1 and first.counts["shuffles"] > counts["shuffles"] > 0:
         yield BOTH
+    if BLOCKS.match(name) and counts["block barriers"] > 2:
+        yield SEVERAL
     if words > 1 and counts["shuffles"]:
         yield f"A shuffle moves 32 bits, and a {dtype} is {words} words: {words} shuffles for each step."
     if counts["16-byte loads"]:
