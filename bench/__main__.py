@@ -95,7 +95,7 @@ def _parser(program):
     )
     names = ", ".join([*SUITES, *GROUPS])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {names}; all by default")
-    parser.add_argument("--quick", action="store_true", help="about ten seconds a suite: fewer cases, fewer repeats")
+    parser.add_argument("--quick", action="store_true", help="10 to 30 seconds a suite: fewer cases, fewer repeats")
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no further case of a suite after so long")
     parser.add_argument("--json", metavar="FILE", help="write what was measured to one file")
     parser.add_argument("--plot", metavar="DIR", help="draw it: bandwidth against size, ratios, host costs")

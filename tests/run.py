@@ -141,13 +141,14 @@ def main(arguments: list[str]) -> int:
                 print(f"\n{running.job.title}:\n{running.log.read_text(errors='replace')}", flush=True)
         counts = [read(report(running.job, folder)) for running in done]
     statuses = [running.process.returncode for running in done]
+    empty = 5 if arguments else 0  # pytest's status for "no tests": a selection may leave one of the processes empty
     print()
-    for running, count in zip(done, counts):
-        print(f"{running.job.title}: {sentence(count)}, exit status {running.process.returncode}")
+    for running, count, status in zip(done, counts, statuses):
+        selected = f"{sentence(count)}, exit status {status}"
+        print(f"{running.job.title}: {'no test was selected' if status == empty == 5 else selected}")
     print(f"{time.monotonic() - began:.0f} s in all")
     total = Counts(*map(sum, zip(*counts)))
     print(sentence(total), flush=True)
-    empty = 5 if arguments else 0  # pytest's status for "no tests": a selection may leave one of the processes empty
     return 0 if total.passed and all(status in (0, empty) for status in statuses) else 1
 
 

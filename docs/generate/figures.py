@@ -26,7 +26,7 @@ hide: [navigation]
 Every figure on this page is in a file of `bench/results`; each suite runs both sides
 in the same job. Less is better: a ratio below 1 means that warpkit takes less than its peer.
 
-Your own figures: `python -m warpkit bench`, with `--quick` in about ten seconds a suite, with `--json FILE` kept, with
+Your own figures: `python -m warpkit bench`, with `--quick` in 10 to 30 seconds a suite, with `--json FILE` kept, with
 `--plot DIR` drawn; `--compare A B` says of two such files what changed by more than noise. Without a GPU it runs small
 sizes in the simulator, where results are compared and times mean nothing. What the usual advice on optimisation is
 worth on the same GPU is [a page of its own](before-after.md). What a call costs before it is measured says
