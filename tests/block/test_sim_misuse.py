@@ -30,6 +30,23 @@ def test_lanes_that_skip_a_collective(name):
     assert "misuse.py" in str(found.value)
 
 
+def test_a_missing_lane_is_told_of_the_collective_that_was_called():
+    def message(call):
+        @cuda.jit
+        def run(x, out):
+            i = cuda.threadIdx.x
+            if i < 20:
+                out[i] = call(x[i])
+
+        with pytest.raises(wk.LaneFault) as found:
+            run[1, 32](np.ones(32, np.int32), np.zeros(32, np.int32))
+        return str(found.value)
+
+    assert message(wk.block_max).startswith("block_max (its ")
+    assert message(lambda v: wk.warp_shuffle_xor(v, 1, mask=0xFFFFFFFF)).startswith("warp_shuffle_xor (its shuffle) in")
+    assert message(lambda v: cuda.shfl_sync(0xFFFFFFFF, v, 1)).startswith("shfl_sync in warp 0")
+
+
 @pytest.mark.parametrize("name", misuse.APART)
 def test_threads_of_a_block_in_different_collectives(name):
     with pytest.raises(wk.BarrierFault, match="waits at another one"):

@@ -11,6 +11,7 @@ from os.path import abspath, dirname, sep
 import numba
 
 LIBRARY = (dirname(dirname(dirname(abspath(__file__)))) + sep, dirname(abspath(numba.__file__)) + sep)
+COLLECTIVES = ("warp_", "block_", "grid_", "lookback_")
 _paths: dict = {}
 _places: dict = {}
 _canonical: dict = {}
@@ -79,6 +80,13 @@ def site_of(frame):
             return code, frame.f_lasti
         frame = frame.f_back
     return own.f_code, own.f_lasti
+
+
+def named(path, name):
+    """Return the name of what lanes do, for a message: behind that of the collective which the user's line calls."""
+    inner = len(path.codes) - path.codes[::-1].index(path.site[0])
+    called = next((code.co_name for code in path.codes[inner:] if code.co_name.startswith(COLLECTIVES)), name)
+    return name if called == name else f"{called} (its {name})"
 
 
 def describe(site):

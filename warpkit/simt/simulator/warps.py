@@ -10,7 +10,7 @@ from operator import attrgetter
 from warpkit.errors import LaneFault
 
 from .clocks import order_lanes
-from .paths import describe
+from .paths import describe, named
 from .threads import plain
 
 _lane = attrgetter("lane")
@@ -140,7 +140,8 @@ class Warp:
     def _title(self, group):
         come = sum(1 << fiber.lane for fiber in group.lanes)
         mask = f"mask 0x{group.mask:08x}" if group.mask is not None else f"lanes 0x{come:08x} without a mask"
-        return f"{group.name} in warp {self.number} of block {plain(self.block.block_idx)}, {mask}"
+        name = named(group.lanes[0].path, group.name)
+        return f"{name} in warp {self.number} of block {plain(self.block.block_idx)}, {mask}"
 
     def _why(self, group):
         """Say why a group with a mask cannot go on, now that no lane of the warp can run."""
