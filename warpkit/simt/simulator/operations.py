@@ -12,7 +12,7 @@ from . import shadow
 from .arrays import KernelArray
 from .atomics import ATOMICS
 from .elements import element_of, poison
-from .paths import call_path, describe
+from .paths import call_path, describe, named
 from .progress import FUEL, give_way
 from .scalars import NUMBERS
 from .shadow import Buffer
@@ -43,7 +43,7 @@ def meet_at(fiber, frame, value, resolve, mask, name):
     if mask is not None:
         mask = int(mask) & 0xFFFFFFFF
         if not mask >> fiber.lane & 1:
-            called = describe(fiber.path.site)
+            called, name = describe(fiber.path.site), named(fiber.path, name)
             raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {called}")
     if fiber.launch.progress.suspicious:
         fiber.launch.progress.mark(fiber, frame)
