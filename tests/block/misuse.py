@@ -11,6 +11,9 @@ import numpy as np
 from numba import cuda
 
 import warpkit as wk
+from warpkit.block.states import HEAD
+
+from .passes import carried
 
 THREADS, SIZE = 64, 2
 SHORT = THREADS - 1
@@ -62,6 +65,40 @@ def beyond_tiles():
             tile = wk.lookback_next_tile(states, 40)
 
     return run, (wk.tile_states(4, np.int32), np.zeros(1, np.int32))
+
+
+def undrawn(also):
+    """Return (kernel, arrays): look-back on states that nobody draws from; with `also` it draws from others."""
+
+    @cuda.jit
+    def run(states, out, others):
+        tile = wk.lookback_next_tile(others, 1) if also else 0
+        if tile == 0:
+            out[0] = wk.lookback_exclusive_prefix(states, tile, 1, wk.add, 0)
+
+    return run, (wk.tile_states(1, np.int32), np.zeros(1, np.int32), wk.tile_states(1, np.int32))
+
+
+def of_a_pass(threads, tiles, items):
+    """Return (kernel, arrays): a pass for `threads` threads and `tiles` tiles, of `items` items; no shared memory."""
+
+    @device
+    def gather(slot, tile, valid, context):
+        return 0, slot[0]
+
+    @device
+    def finish(slot, tile, valid, kept, aggregate, before, last, context):
+        context[0][0] = before
+
+    made = wk.lookback_pass(gather, finish, wk.add, threads=threads, items=1, dtype=np.int32, aggregate=np.int32)
+    run_pass = made.run
+
+    @cuda.jit
+    def run(states, out, x):
+        run_pass(states, x, items, (out,))
+
+    states = np.zeros(tiles + HEAD, carried(np.int32))  # of the host: no GPU is needed to compile
+    return run, (states, np.zeros(1, np.int32), np.zeros(2 * THREADS, np.int32))
 
 
 def of_value(function, *args):
@@ -200,6 +237,7 @@ def all_is_well(x, out):
 MISSING = "have returned without this collective"
 ELSEWHERE = "wait in another collective"
 OUTSIDE = "the index is outside the array"
+PASS = "lookback_pass: "
 
 SKIPPED = {
     "sum": of_value(wk.block_sum),
@@ -239,6 +277,11 @@ BEYOND = {
     "copy target": copies_too_much,
     "copy source": copies_from_behind,
 }
+# (threads, tiles of the states, items), what a GPU says with the switch on
+PASSES = {
+    "of other threads": ((THREADS // 2, 2, 10), PASS + "the block has another number of threads"),
+    "without its memory": ((THREADS, 2, 2 * THREADS), PASS + "less dynamic shared memory"),
+}
 RACING = {"scratch": uses_scratch_at_once, "bins": fills_scratch_at_once}
 
 
@@ -247,6 +290,7 @@ CASES = {
     **{f"skipped {name}": (skipped, (function,), MISSING) for name, function in SKIPPED.items()},
     **{f"apart {name}": (parted, pair, ELSEWHERE) for name, pair in APART.items()},
     **{f"beyond {name}": (together, (function,), OUTSIDE) for name, function in BEYOND.items()},
+    **{f"pass {name}": (of_a_pass, arguments, sentence) for name, (arguments, sentence) in PASSES.items()},
     "beyond tiles": (beyond_tiles, (), OUTSIDE),
     "well": (together, (all_is_well,), None),
 }

@@ -15,6 +15,7 @@ CASES = [
     *(f"apart {name}" for name in misuse.APART),
     *(f"beyond {name}" for name in ("load striped", "load vectorized before", "store vectorized", "store transposed")),
     *(f"beyond {name}" for name in ("copy target", "copy source", "tiles")),
+    *(f"pass {name}" for name in misuse.PASSES),
 ]
 
 

@@ -121,6 +121,123 @@ def made(**given):
     return wk.lookback_pass(no_gather, no_finish, wk.add, **usual | given)
 
 
+@cuda.jit(device=True)
+def sums(slot, tile, valid, context):
+    """Return the items before this thread's one in the tile, and all."""
+    i = cuda.threadIdx.x
+    return wk.block_prefix_sum_total(slot[i] if i < valid else 0)
+
+
+@cuda.jit(device=True)
+def keep_even(slot, tile, valid, kept, aggregate, before, last, context):
+    """Write the running sums that are even side by side: a second look-back, of how many they are."""
+    out, count, counts, num_tiles = context
+    i = cuda.threadIdx.x
+    run = before + kept + slot[i] if i < valid else 1
+    even = run % 2 == 0
+    rank, found = wk.block_prefix_sum_total(1 if even else 0)
+    wk.lookback_next_tile(counts, num_tiles)
+    first = wk.lookback_exclusive_prefix(counts, tile, found, wk.add, 0)
+    if even:
+        out[first + rank] = run
+    if last and i == 0:
+        count[0] = first + found
+
+
+evens = wk.lookback_pass(
+    sums, keep_even, wk.add, threads=32, items=1, dtype=np.int64, aggregate=np.int64, kept=np.int64, init=0
+)
+
+
+@cuda.jit
+def even_sums(x, num_items, out, count, states, counts):
+    """Find the even running sums."""
+    num_tiles = (num_items + 31) // 32
+    evens.run(states, x, num_items, (out, count, counts, num_tiles))
+    wk.lookback_next_tile(counts, num_tiles)
+
+
+@pytest.mark.parametrize("grid", [1, 2, 5])
+def test_a_second_look_back_in_finish(grid):
+    most = 400 if SIMULATOR else 100_000
+    states, counts = wk.tile_states(most // 32 + 1, np.int64), wk.tile_states(most // 32 + 1, np.int64)
+    for launch, size in enumerate([most, 33, 0, most, 1, most // 2]):
+        x = np.random.default_rng(launch).integers(0, 9, most)
+        out, count = cuda.device_array(most, np.int64), cuda.to_device(np.zeros(1, np.int64))
+        given = cuda.to_device(x), size, out, count, states, counts
+        even_sums[grid, 32, 0, evens.shared_bytes](*given)
+        wanted = np.cumsum(x[:size])
+        wanted = wanted[wanted % 2 == 0]
+        assert count.copy_to_host()[0] == len(wanted)
+        np.testing.assert_array_equal(out.copy_to_host()[: len(wanted)], wanted)
+
+
+FUNCTIONS = {
+    "gather": (
+        {"gather": lambda slot, tile, valid: (0, 0)},
+        r"gather must take \(slot, tile, valid, context\), not \(",
+    ),
+    "finish": (
+        {"finish": lambda slot, tile, valid, kept, context: None},
+        r"finish must take \(slot, .*, last, context\)",
+    ),
+    "no gather": ({"gather": None}, "gather must be a function .*, not None"),
+    "no operator": ({"op": "max"}, r"op must be a function \(earlier, later\), not 'max'"),
+}
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("decorated", [False, True])
+@pytest.mark.parametrize("what", FUNCTIONS)
+def test_functions_of_other_parameters_are_refused(what, decorated):
+    given, sentence = FUNCTIONS[what]
+    if decorated:
+        given = {name: cuda.jit(device=True)(value) if callable(value) else value for name, value in given.items()}
+    usual = {"gather": no_gather, "finish": no_finish, "op": wk.add}
+    with pytest.raises(wk.Refused, match=f"lookback_pass: {sentence}"):
+        wk.lookback_pass(**usual | given, threads=32, items=3, dtype=np.int32, aggregate=np.int32)
+
+
+GATHERED = {
+    "a float kept": (
+        lambda slot, tile, valid, context: (np.float32(1), 0),
+        {},
+        "gather keeps float32, which does not go into int32: .* kept=",
+    ),
+    "one of two kept": (
+        lambda slot, tile, valid, context: (1, 0),
+        {"kept": (np.int32, np.int32)},
+        r"gather keeps int64, .* \(int32, int32\)",
+    ),
+    "a float as sum": (
+        lambda slot, tile, valid, context: (1, 0.5),
+        {},
+        "gather says that a tile adds up to float64, which does not go into int32: .* aggregate=",
+    ),
+    "one": (lambda slot, tile, valid, context: 1, {}, "gather must return a pair .*, not int64"),
+    "three": (lambda slot, tile, valid, context: (1, 2, 3), {}, "gather must return a pair"),
+    "nothing": (lambda slot, tile, valid, context: None, {}, "gather must return a pair .*, not None"),
+}
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("what", GATHERED)
+def test_what_gather_returns_must_go_with_the_pass(what):
+    gather, given, sentence = GATHERED[what]
+
+    usual = {"threads": 32, "items": 3, "dtype": np.int32, "aggregate": np.int32}
+    wanted = wk.lookback_pass(gather, no_finish, wk.add, **usual | given)
+    run_pass = wanted.run
+
+    @cuda.jit
+    def kernel(states, x):
+        run_pass(states, x, x.size, (x,))
+
+    launch = kernel[1, 32, 0, wanted.shared_bytes] if SIMULATOR else partial(launch_or_compile, kernel)
+    with pytest.raises(wk.Refused, match=f"lookback_pass: {sentence}"):
+        launch(np.zeros(20, passes.carried(np.int32)), SOURCE)
+
+
 @pytest.mark.everywhere
 @pytest.mark.parametrize(
     ("given", "sentence"),
@@ -154,7 +271,7 @@ WRONG = {
         lambda: STRIDED(np.zeros(192, np.int32))[::2],
         STATES,
         96,
-        "needs two contiguous one-dimensional arrays of one dtype",
+        "lookback_pass: source must be contiguous",
     ),
     "count": (SOURCE, STATES, 96.0, "num_items must be an integer, not float64"),
     "no states": (SOURCE, None, 96, "need an array from tile_states or grid_scratch"),

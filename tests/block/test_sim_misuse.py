@@ -80,6 +80,47 @@ def test_shared_memory_used_again_without_a_barrier(name):
     assert "misuse.py" in str(found)
 
 
+@pytest.mark.parametrize("also", [False, True], ids=["nobody draws", "from others"])
+def test_look_back_on_states_that_the_block_did_not_draw_from(also):
+    kernel, arrays = misuse.undrawn(also)
+    with pytest.raises(
+        wk.Fault, match=r"this block has drawn no tile from these states in this launch.* also="
+    ) as found:
+        kernel[1, misuse.THREADS](*arrays)
+    assert "misuse.py" in str(found.value)
+
+
+def test_publishing_on_states_that_the_block_did_not_draw_from():
+    @cuda.jit
+    def run(states):
+        wk.lookback_publish(states, cuda.blockIdx.x, 1)
+
+    with pytest.raises(wk.Fault, match="this block has drawn no tile from these states"):
+        run[2, 32](wk.tile_states(2, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("given", "shared", "sentence"),
+    [
+        ((32, 2, 10), 512, "the block has 64 threads, and the pass is made for 32"),
+        ((128, 2, 10), 2048, "the block has 64 threads, and the pass is made for 128"),
+        (
+            (64, 2, 128),
+            0,
+            "0 bytes of dynamic shared memory, and the pass needs 1024: launch with shared=p.shared_bytes",
+        ),
+        ((64, 2, 128), 1000, "gives a block 1000 bytes of dynamic shared memory, and the pass needs 1024"),
+        ((64, 9, 129), 1024, "num_items is 129, but source has 128 items"),
+        ((64, 1, 65), 1024, r"65 items are 2 tiles of 64, but the states are for 1: make them with tile_states\(2, "),
+    ],
+)
+def test_a_pass_that_is_not_given_what_it_needs(given, shared, sentence):
+    kernel, arrays = misuse.of_a_pass(*given)
+    with pytest.raises(wk.Fault, match=f"lookback_pass: .*{sentence}") as found:
+        kernel[1, misuse.THREADS, 0, shared](*arrays)
+    assert "misuse.py" in str(found.value)
+
+
 def test_a_right_use_is_none_of_these():
     found = misuse.run("well")
     x = np.arange(1, 101)

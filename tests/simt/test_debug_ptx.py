@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.block import misuse
 from tests.ptx import assemble, body, count
 
 ROOT = Path(__file__).parents[2]
 CASES = ["well", "skipped sum", "skipped queue", "beyond store striped", "beyond load vectorized", "beyond copy source"]
+PASSES = [f"pass {name}" for name in misuse.PASSES]
 PROGRAM = """
 import json, sys
 from numba import typeof
@@ -39,13 +41,13 @@ def compiled(names, **variables):
 @pytest.fixture(scope="module")
 def plain():
     """PTX without the variable."""
-    return compiled(CASES)
+    return compiled([*CASES, *PASSES])
 
 
 @pytest.fixture(scope="module")
 def checked():
     """PTX with the switch on."""
-    return compiled(CASES, WARPKIT_DEBUG="1")
+    return compiled([*CASES, *PASSES], WARPKIT_DEBUG="1")
 
 
 def waits(ptx):
@@ -53,7 +55,7 @@ def waits(ptx):
     return count(ptx, "bar.") - count(ptx, "bar.warp.") + count(ptx, "barrier.")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *PASSES])
 def test_without_the_switch_there_is_nothing_of_it(plain, name):
     assert "__assertfail" not in plain[name]
     assert "_warpkit_debug" not in plain[name]
@@ -79,7 +81,13 @@ def test_with_the_switch_indices_are_checked(checked, name):
     assert "the_20index_20is_20outside" in checked[name]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("part", ["another number of threads", "shared_bytes", "than source has", "larger tile_states"])
+def test_with_the_switch_a_pass_checks_its_launch(checked, name, part):
+    assert "".join(c if c.isalnum() or c == "_" else f"_{ord(c):02x}" for c in part) in checked[name]
+
+
+@pytest.mark.parametrize("name", [*CASES, *PASSES])
 def test_what_is_compiled_with_the_switch_assembles(checked, name):
     assert assemble(checked[name]).spills == 0
 

@@ -15,6 +15,7 @@ needs the tiles before reads their states 32 at a time, back to the nearest one 
 
 import numpy as np
 
+from ..simt.debug import check_drawn, note_draw
 from ..simt.kinds import Kind
 from ..simt.lanes import as_mask, grid_size, lane_id, thread_index
 from ..simt.machine import device_function
@@ -90,6 +91,7 @@ def lookback_next_tile(states, num_tiles, also=None):
 @device_function()
 def draw(states, num_tiles):
     """Draw a number; return the counter behind it, int64."""
+    note_draw(states)
     return drawn(states, atomic_add(viewed(states, LONG), COUNTER, 1), num_tiles)
 
 
@@ -146,7 +148,9 @@ def lookback_publish(states, tile, aggregate):
     Errors: Refused for an aggregate that does not go into the states.
     """
     if thread_index() == 0:
-        publish(states, tile, state_value(states, aggregate), epoch_of(states))
+        value = state_value(states, aggregate)
+        check_drawn(states)
+        publish(states, tile, value, epoch_of(states))
 
 
 @device_function()
@@ -181,6 +185,7 @@ def lookback_exclusive_prefix(states, tile, aggregate, op, init):
     Source: Merrill & Garland 2016.     Example: aggregates 1, 2, 3, add, init 10 -> 10, 11, 13.
     """
     value = state_value(states, aggregate)
+    check_drawn(states)
     start = value
     if init is not None:
         start = cast_like(value, init)

@@ -10,6 +10,7 @@ from ..block.lookback_ahead import end_prefix
 from ..block.shape import int32
 from ..block.staging import block_copy_async
 from ..block.tiles import TileShape, start_draw, tiles_of, valid_of, whole_pieces
+from ..simt.debug import note_draw
 from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.memory import dynamic_shared
@@ -54,6 +55,7 @@ def end_draw(states, drawn, num_tiles, draws):
 def first_draw(states, num_tiles, draws):
     """Draw a number at once, and note for the look-back what it says about the launch; called by thread 0."""
     drawn = start_draw(states)
+    note_draw(states)
     notes = block_notes()
     notes[0] = address_of(states)
     notes[1] = drawn + 1

@@ -23,6 +23,10 @@ from .words import I8, I32, I64, i32
 
 ROOT = Path(__file__).parents[3]
 OUTSIDE = "the index is outside the array"
+OTHER_THREADS = "lookback_pass: the block has another number of threads than the pass is made for"
+LITTLE_SHARED = "lookback_pass: less dynamic shared memory than the pass needs: launch with shared=p.shared_bytes"
+MANY_ITEMS = "lookback_pass: num_items is more than source has"
+FEW_STATES = "lookback_pass: more tiles than the states are for: make them with a larger tile_states"
 
 
 class Place(NamedTuple):
@@ -96,4 +100,40 @@ def _check_index(typing_context, array, index):
     return signature(types.void, array, index), generate
 
 
+def _nothing(typing_context, states):
+    return signature(types.void, states), lambda context, builder, sig, args: context.get_dummy_value()
+
+
+def _check_pass(typing_context, threads, shared_bytes, tile_items, room, num_items, source):
+    if source.layout != "C":
+        debug.refuse_strided()
+
+    def generate(context, builder, sig, args):
+        if DEBUG:
+            numbers = [context.cast(builder, arg, sig.args[k], types.int64) for k, arg in enumerate(args[:5])]
+            length = builder.extract_value(context.make_array(source)(context, builder, value=args[5]).shape, 0)
+            _report_launch(context, builder, numbers, length)
+        return context.get_dummy_value()
+
+    return signature(types.void, threads, shared_bytes, tile_items, room, num_items, source), generate
+
+
+def _report_launch(context, builder, numbers, length):
+    """Emit what `check_pass` says, of five int64."""
+    threads, shared_bytes, tile_items, room, num_items = numbers
+    asm = ir.InlineAsm(ir.FunctionType(I32, []), "mov.u32 $0, %dynamic_smem_size;", "=r", side_effect=True)
+    given = builder.zext(builder.call(asm, []), I64)
+    place = place_of_lowering()
+    for true, sentence in (
+        (builder.icmp_signed("==", builder.zext(threads_of_block(builder), I64), threads), OTHER_THREADS),
+        (builder.icmp_signed(">=", given, shared_bytes), LITTLE_SHARED),
+        (builder.icmp_signed("<=", num_items, length), MANY_ITEMS),
+        (builder.icmp_signed("<=", num_items, builder.mul(room, tile_items)), FEW_STATES),
+    ):
+        report_unless(context, builder, true, sentence, place)
+
+
 register_intrinsic(debug.check_index, _check_index)
+register_intrinsic(debug.note_draw, _nothing)
+register_intrinsic(debug.check_drawn, _nothing)
+register_intrinsic(debug.check_pass, _check_pass)

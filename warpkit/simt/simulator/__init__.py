@@ -15,13 +15,13 @@ from .exploring import explore, exploring
 from .operations import atomic, barrier, dynamic_shared, fence, grid_barrier, local, meet, pause, read, shared, write
 from .records import held_record, record_bytes
 from .scalars import SCALARS, converter, promoted, scalar
-from .threads import Dim3, called_by_host, thread
+from .threads import Dim3, called_by_host, fault, thread
 
 module.upgrade()
 kernels.upgrade()
 
 __all__ = [
     "SCALARS", "Dim3", "atomic", "barrier", "called_by_host", "converter", "dynamic_shared", "explore", "exploring",
-    "fence", "grid_barrier", "held_record", "local", "meet", "pause", "promoted", "read", "record_bytes", "scalar",
-    "shared", "thread", "write",
+    "fault", "fence", "grid_barrier", "held_record", "local", "meet", "pause", "promoted", "read", "record_bytes",
+    "scalar", "shared", "thread", "write",
 ]  # fmt: skip

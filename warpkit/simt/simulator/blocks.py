@@ -19,6 +19,7 @@ class Block:
     def __init__(self, launch, number, index):
         self.launch, self.number, self.block_idx = launch, number, dim3(*index)
         self.shared, self.epoch, self.stalled = {}, 0, 0
+        self.drawn = set()  # addresses of the tile states that it has drawn from
         self.first_uid = number * launch.shape[0] * launch.shape[1] * launch.shape[2]
         self.first = index[0] * launch.shape[0]
         self.at_barrier, self.at_grid = [], 0

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from greenlet import GreenletExit, getcurrent, greenlet
 from numba import cuda
 
-from warpkit.errors import OutsideKernel
+from warpkit.errors import Fault, OutsideKernel
 
 from .clocks import NOTHING
-from .paths import is_library
+from .paths import describe, is_library, site_of
 from .scalars import Int32
 
 IN_KERNELS = "{} is a device function: call it inside a numba.cuda.jit kernel."
@@ -78,6 +78,11 @@ def thread(name=None):
     if type(fiber) is not Thread:
         raise OutsideKernel(IN_KERNELS.format(name or _called(sys._getframe())))
     return fiber
+
+
+def fault(sentence):
+    """Return the Fault that says `sentence`, of the running thread at the user's line."""
+    return Fault(f"{sentence}; {thread()} at {describe(site_of(sys._getframe(1)))}")
 
 
 def called_by_host():
