@@ -80,13 +80,8 @@ def valid_at(tile, last_tile, rest, tile_items):
 # ------------------------------------------------------------------ the pass
 
 
-def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return the function (states, num_items, source, other, like, context) -> how many tiles this block wrote.
-
-    made: what makes a device function of a Python function, for kernels that numba alone compiles.
-    Called by: all threads of every block of the grid, once in a launch; whole warps. like: a value of the type of what
-    is combined.  context: what `gather` and `finish` are given.
-    """
+def ring_work(ring: Ring) -> Callable[..., Any]:
+    """Return what a block does that works on tiles: see `ring_pass`; `first`: the counter at its first draw."""
     shape, step, start, arranged, op = ring.shape, ring.step, ring.start, ring.arranged, ring.op
     gather, finish, kept_type, total_type = ring.gather, ring.finish, ring.kept, ring.total
     stages, tile_items, copies, ahead = shape.stages, shape.tile_items, ring.copies, shape.published
@@ -144,6 +139,18 @@ def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..
             more = turn < stages or tile >= 0
         return written
 
+    return work
+
+
+def ring_pass(ring: Ring, made: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Return the function (states, num_items, source, other, like, context) -> how many tiles this block wrote.
+
+    made: what makes a device function of a Python function, for kernels that numba alone compiles.
+    Called by: all threads of every block of the grid, once in a launch; whole warps. like: a value of the type of what
+    is combined.  context: what `gather` and `finish` are given.
+    """
+    work, op = ring_work(ring), ring.op
+    stages, tile_items = ring.shape.stages, ring.shape.tile_items
     work_on = work if made is None else made(work)
 
     def pass_over(states, num_items, source, other, like, context):
