@@ -7,7 +7,7 @@ after that one go on. What it looks at has been on its way since before that nex
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,31 @@ def number_of(scan: Scan) -> Callable[..., Any]:
     return count_on_device if scan.axes == 1 else count_within
 
 
+class TileParts(NamedTuple):
+    """What every kernel of tiles is made of.
+
+    number: see `number_of`.  arranged: tile of the scan -> tile of memory.  The others: see scan_tile.py, tile_io.py.
+    """
+
+    number: Callable[..., Any]
+    arranged: Callable[..., Any]
+    upsweep: Callable[..., Any]
+    downsweep: Callable[..., Any]
+    store: Callable[..., Any]
+
+
+def tile_parts(scan: Scan, shape: TileShape) -> TileParts:
+    """Return the parts for tiles of a shape."""
+    place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
+    return TileParts(
+        number_of(scan),
+        arranged,
+        upsweeping(shape, scan.total, place, scan.op),
+        downsweeping(shape, scan.total, scan.result, place, scan.op, scan.exclusive),
+        storing(scan.vectors, scan.result, shape),
+    )
+
+
 def shared_bytes(scan: Scan, shape: TileShape) -> int:
     """Return the dynamic shared memory of a block: the ring, and the results where they do not fit into it."""
     ring = shape.stages * whole_pieces(shape.tile_items * scan.item.itemsize)
@@ -103,10 +128,7 @@ def ring_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     op, starts, item_type, result_type, tile_items = scan.op, scan.starts, scan.item, scan.result, shape.tile_items
     step_bytes = whole_pieces(tile_items * scan.item.itemsize)
     in_place, result_at = scan.in_place, shape.stages * step_bytes
-    place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    upsweep = upsweeping(shape, scan.total, place, op)
-    downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store, number = storing(scan.vectors, scan.result, shape), number_of(scan)
+    number, arranged, upsweep, downsweep, store = tile_parts(scan, shape)
 
     def gather(first_byte, tile, valid, like, context):
         return upsweep(dynamic_shared(tile_items, item_type, first_byte), valid, like)
@@ -142,11 +164,8 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     tile_items = shape.tile_items
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
     whole = shape.threads >= 32
-    place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number, fetch = number_of(scan), fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
-    upsweep = upsweeping(shape, scan.total, place, op)
-    downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result, shape)
+    number, arranged, upsweep, downsweep, store = tile_parts(scan, shape)
+    fetch = fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
     prefix = prefix_after_init if starts else prefix_alone
 
     def scan_in_tiles(source, target, init, states, count):

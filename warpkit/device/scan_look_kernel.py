@@ -13,19 +13,15 @@ from ..simt.lanes import block_index, grid_size, thread_index
 from ..simt.memory import dynamic_shared
 from ..simt.sync import barrier
 from ..simt.types import as_int64, combine, hold
-from .scan_kernel import Scan, number_of
+from .scan_kernel import Scan, tile_parts
 from .scan_look import looking_back, tile_total
-from .scan_tile import downsweeping, seed_of, upsweeping
-from .tile_io import fetching, storing
+from .scan_tile import seed_of
+from .tile_io import fetching
 from .tiles import (
     TAKE,
     TileShape,
-    backward,
     end_draw,
-    forward,
     start_draw,
-    tile_backward,
-    tile_forward,
     tiles_of,
     valid_of,
     whole_pieces,
@@ -44,11 +40,8 @@ def look_kernel(scan: Scan, shape: LookingShape) -> Callable[..., Any]:
     """Return the kernel. Called by: as many blocks as it takes, of whole warps.  Args: as of `tile_kernel`."""
     op, starts, item_type, result_type, tile_items = scan.op, scan.starts, scan.item, scan.result, shape.tile_items
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
-    place, arranged = (backward, tile_backward) if scan.reverse else (forward, tile_forward)
-    number, fetch = number_of(scan), fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
-    upsweep = upsweeping(shape, scan.total, place, op)
-    downsweep = downsweeping(shape, scan.total, scan.result, place, op, scan.exclusive)
-    store = storing(scan.vectors, scan.result, shape)
+    number, arranged, upsweep, downsweep, store = tile_parts(scan, shape)
+    fetch = fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
     look = looking_back(shape.states, shape.patience, scan.total, op, tile_total(op, TAKE[scan.axes], arranged))
 
     def scan_in_tiles_that_look(source, target, init, states, count):
