@@ -2,7 +2,7 @@
 
 
 class Capture:
-    """What is done on `stream` inside becomes a graph, which a call replays and waits for."""
+    """What is done on `stream` inside becomes a graph; a call replays it after all work that went before, and waits."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -27,5 +27,6 @@ class Capture:
         assert not self.driver.cuGraphLaunch(self.ready, self.stream.handle)[0]
 
     def __call__(self):
+        assert not self.driver.cuCtxSynchronize()[0]  # copies from NumPy arrays may still be under way on other streams
         self.launch()
         self.stream.synchronize()
