@@ -79,6 +79,7 @@ def dry():
         "compile_image": lambda function, specs, options: compiler.compile_image(function, specs, options, CC),
         "load": lambda image: _Kernel(image, texts[image.code], launches),
         "record_payload": lambda value: (bytes(8), None),
+        "returned_dtype": lambda function, dtypes: returned.returned_dtype(function, dtypes, CC),
         "returned_by": lambda function, specs, payloads: returned.returned_by(function, specs, CC),
     }
     with contextlib.ExitStack() as stack:

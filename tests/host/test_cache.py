@@ -84,6 +84,37 @@ def test_everything_that_decides_the_code_is_in_the_key(monkeypatch):
     assert get() == image()
 
 
+def test_dtypes_are_kept_beside_kernels(folder):
+    pair = np.dtype([("f0", "?"), ("f1", [("f0", "<i8")])])
+    assert cache.get_dtype(identity(kernel), "f4", CC) is None
+    for dtype in (pair, np.dtype("f2")):
+        cache.put_dtype(identity(kernel), "f4", CC, dtype)
+        assert cache.get_dtype(identity(kernel), "f4", CC) == dtype
+    assert [path.suffix for path in files(folder)] == [".dtype"]
+    assert [cache.get_dtype(identity(f), given, cc) for f, given, cc in (
+        (other, "f4", CC), (kernel, "f8", CC), (kernel, "f4", (8, 0)),
+    )] == [None] * 3  # fmt: skip
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole.replace(b"f2", b"f4"), b"x" + whole):
+        path.write_bytes(damaged)
+        assert cache.get_dtype(identity(kernel), "f4", CC) is None
+    for foreign in (b"nothing", b"1", b'["no pair"]', b'"no dtype"'):
+        path.write_bytes(cache._MAGIC + hashlib.sha256(foreign).hexdigest().encode() + b"\n" + foreign)
+        assert cache.get_dtype(identity(kernel), "f4", CC) is None
+
+
+def test_room_is_made_of_dtypes_too(folder, monkeypatch):
+    cache.put_dtype(identity(kernel), "f4", CC, np.dtype("f4"))
+    (path,) = files(folder)
+    os.utime(path, (1e9, 1e9))
+    put()
+    assert [path.suffix for path in files(folder)].count(".dtype") == 1
+    monkeypatch.setattr(cache, "MOST_BYTES", sum(p.stat().st_size for p in files(folder) if p != path))
+    put()
+    assert [path.suffix for path in files(folder)] == [".kernel"]
+
+
 def made_at(line, value):
     space = {}
     exec(compile("\n" * line + "def kernel(x, n):\n    x[0] = n\n", "file.py", "exec"), space)

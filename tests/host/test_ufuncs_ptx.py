@@ -21,7 +21,7 @@ def test_every_ufunc_compiles_or_is_refused_in_a_sentence(ufunc):
     compiled, refused = 0, []
     for dtype in DTYPES:
         try:
-            compiled += returned_dtype(body, [dtype] * ufunc.nin, CC).kind in "biufc"
+            compiled += returned_dtype(body, [dtype] * ufunc.nin, CC).dtype.kind in "biufc"
         except Refused as refusal:
             refused.append(str(refusal))
     assert compiled + len(refused) == len(DTYPES)

@@ -12,7 +12,8 @@ import numpy as np
 from ..errors import Refused, shown
 from ..host.dtypes import as_dtype, check_fields, kind_of, single, type_of, widened
 from ..host.parallel_calls import check_arguments, check_function
-from ..simt import machine, ops
+from ..host.returned import returned_dtype
+from ..simt import ops
 from ..simt.rules import check_operand
 from ..simt.types import cast_like
 from . import reduce_meaning as parts
@@ -117,7 +118,7 @@ def _of_function(transform: Any, known: Any, op: Any) -> Callable[[str, np.dtype
 
     def build(name: str, item: np.dtype[Any], dtype: Any) -> Built:
         check_fields(name, item)
-        made = machine.returned_dtype(transform, [single(item)])
+        made = returned_dtype(transform, [single(item)])
         formed = widened(made) if known in (ops.add, ops.mul) else made
         total = formed if dtype is None else as_dtype(name, dtype)
         check_goes_into(name, "dtype", made, total)

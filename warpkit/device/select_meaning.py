@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import Refused, shown
 from ..host.dtypes import check_fields, single, type_of
 from ..host.parallel_calls import check_arguments, check_function
-from ..simt import machine
+from ..host.returned import returned_dtype
 from . import select_parts as parts
 from . import select_runs as runs
 from . import select_tile as tile
@@ -110,7 +110,7 @@ def _where(pred: Callable[..., Any]) -> Callable[[str, np.dtype[Any], bool], Fie
     def fields(name: str, item: np.dtype[Any], few: bool) -> Fields:
         check_fields(name, item)
         asked = single(item)
-        said = machine.returned_dtype(pred, [asked])
+        said = returned_dtype(pred, [asked])
         if said.names:
             raise Refused(f"{name}: pred returns a tuple; return one number or bool, which is true or not.")
         like = None if asked is item else zero_of(type_of(asked))

@@ -14,6 +14,7 @@ from ..host.arrays_layout import remember
 from ..host.dtypes import as_dtype, check_fields, single
 from ..host.identity import identity
 from ..host.parallel_calls import Calls, check_arguments, check_function
+from ..host.returned import returned_dtype
 from ..simt import machine
 from ..simt.captured import is_jitted
 from .calls import Job, check_shape, launched, prepares
@@ -116,7 +117,7 @@ def _dtype_returned(function: Any, known: Hashable, dtypes: Sequence[np.dtype[An
     given = tuple([single(dtype) for dtype in dtypes])
     key = known, given, machine.current_device()
     found = _returned.get(key)
-    return found if found is not None else remember(_returned, key, machine.returned_dtype(function, given))
+    return found if found is not None else remember(_returned, key, returned_dtype(function, given))
 
 
 def _wants_several(out: Any, dtype: Any) -> bool:

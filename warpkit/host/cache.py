@@ -1,6 +1,6 @@
-"""Compiled kernels on disk, so that a second process does not compile.
+"""Compiled kernels on disk, so that a second process does not compile; and what functions return, which they rest on.
 
-One file a kernel, named by everything that decides its code. A file that is damaged, foreign or not readable counts as
+One file each, named by everything that decides its content. A file that is damaged, foreign or not readable counts as
 absent, a folder that cannot be written as no cache: nothing here ever raises.
 
 `WARPKIT_CACHE_DIR` names another folder, `WARPKIT_CACHE=0` turns the cache off.
@@ -13,10 +13,13 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from .. import _versions
 from ..simt import machine
@@ -26,6 +29,7 @@ from .identity import Identity
 
 MOST_BYTES = 512 << 20
 _MAGIC = b"warpkit kernel 1\n"
+_SUFFIXES = ("kernel", "dtype", "tmp")
 _FACTS = ("entry", "compute_capability", "captured", "registers", "shared", "local", "spills", "cooperative", "name")
 _imported = time.time()
 
@@ -48,42 +52,70 @@ def folder() -> Path | None:
 
 def get(known: Identity, specs: Sequence[Spec], options: Options, capability: tuple[int, int]) -> Image | None:
     """Return the kernel of a function for these types, if it is there; it counts as used now."""
-    path = _path(known, specs, options, capability)
-    try:
-        image = None if path is None else _decoded(path.read_bytes(), options)
-    except (OSError, ValueError, KeyError, TypeError):  # absent, or facts of another version
-        return None
-    if image is not None and path is not None:
-        _touch(path)
-    return image
+    return _read(_path(known, specs, options, capability), lambda content: _decoded(content, options))
 
 
 def put(known: Identity, specs: Sequence[Spec], options: Options, capability: tuple[int, int], image: Image) -> None:
     """Keep a kernel. Other processes see the whole file or none."""
     path = _path(known, specs, options, capability) if image.storable else None
+    if path is not None and _write(path, _encoded(image)):
+        _make_room(path.parent.parent)
+
+
+def get_dtype(known: Identity, given: str, capability: tuple[int, int]) -> np.dtype[Any] | None:
+    """Return the dtype of what a function returns, if that is there; `given`: what it is called with."""
+    return _read(_named("dtype", known, given, repr(capability)), lambda content: _dtype(json.loads(content)))
+
+
+def put_dtype(known: Identity, given: str, capability: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    """Keep the dtype of what a function returns: no room is made, since the kernel that calls it follows."""
+    path, parts = _named("dtype", known, given, repr(capability)), _parts(dtype)
+    if path is not None and _dtype(parts) == dtype:  # not where NumPy's text does not tell all of it
+        _write(path, json.dumps(parts).encode())
+
+
+def _read(path: Path | None, decoded: Callable[[bytes], Any]) -> Any:
+    """Return what a file holds, which counts as used now; None where it is absent, damaged or of another version."""
     if path is None:
-        return
+        return None
+    try:
+        checksum, _, content = path.read_bytes().removeprefix(_MAGIC).partition(b"\n")
+        if checksum != hashlib.sha256(content).hexdigest().encode():
+            return None
+        found = decoded(content)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    _touch(path)
+    return found
+
+
+def _write(path: Path, content: bytes) -> bool:
+    """Write a file, whole or not at all; return whether it is there."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_bytes(_encoded(image))
+        temporary.write_bytes(_MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
         os.replace(temporary, path)
     except OSError:  # read-only, full, or on Windows in use by somebody who has it anyway
         with contextlib.suppress(OSError):
             temporary.unlink()
-        return
-    _make_room(path.parent.parent)
+        return False
+    return True
 
 
 def _path(known: Identity, specs: Sequence[Spec], options: Options, capability: tuple[int, int]) -> Path | None:
-    """Return the file of a kernel; None where it cannot be known by name or there is no folder."""
+    """Return the file of a kernel."""
+    lines = places(known.key) if options.lineinfo or options.debug else ""
+    return _named("kernel", known, *[spec.digest for spec in specs], repr(options), repr(capability), lines)
+
+
+def _named(suffix: str, known: Identity, *parts: str) -> Path | None:
+    """Return the file of what is known of a function; None where it cannot be known by name or there is no folder."""
     root, built = folder(), _built_from()
     if root is None or built is None or known.digest is None:
         return None
-    lines = places(known.key) if options.lineinfo or options.debug else ""
-    parts = [known.digest, *[spec.digest for spec in specs], repr(options), repr(capability), lines, built]
-    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return root / name[:2] / f"{name[2:]}.kernel"
+    name = hashlib.sha256("\n".join([known.digest, *parts, built]).encode()).hexdigest()
+    return root / name[:2] / f"{name[2:]}.{suffix}"
 
 
 @lru_cache(1)
@@ -109,21 +141,27 @@ def _built_from() -> str | None:
 
 
 def _encoded(image: Image) -> bytes:
-    """Return a kernel as a checksum, a line of facts and its code."""
+    """Return a kernel as a line of facts and its code."""
     fields = asdict(image)
-    content = json.dumps({name: fields[name] for name in _FACTS}).encode() + b"\n" + image.code
-    return _MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+    return json.dumps({name: fields[name] for name in _FACTS}).encode() + b"\n" + image.code
 
 
-def _decoded(data: bytes, options: Options) -> Image | None:
-    """Return the kernel that `_encoded` wrote; None where it is damaged."""
-    checksum, _, content = data[len(_MAGIC) :].partition(b"\n")
-    if not data.startswith(_MAGIC) or checksum != hashlib.sha256(content).hexdigest().encode():
-        return None
+def _decoded(content: bytes, options: Options) -> Image:
+    """Return the kernel that `_encoded` wrote."""
     facts, _, code = content.partition(b"\n")
     fields = json.loads(facts)
     fields["captured"], fields["compute_capability"] = tuple(fields["captured"]), tuple(fields["compute_capability"])
     return Image(code=code, options=options, **fields)
+
+
+def _parts(dtype: np.dtype[Any]) -> Any:
+    """Return a dtype as text, a structured one as a list of (name, parts)."""
+    return [[name, _parts(dtype[name])] for name in dtype.names] if dtype.names else dtype.str
+
+
+def _dtype(parts: Any) -> np.dtype[Any]:
+    """Return the dtype of which `_parts` made these."""
+    return np.dtype(parts if isinstance(parts, str) else [(name, _dtype(part)) for name, part in parts])
 
 
 def _touch(path: Path) -> None:
@@ -147,7 +185,7 @@ def _make_room(root: Path) -> None:
 
 def _files(root: Path) -> Iterator[tuple[float, int, Path]]:
     """Yield (last use, size, path) of the cache's own files."""
-    for suffix in ("kernel", "tmp"):
+    for suffix in _SUFFIXES:
         for path in root.glob(f"??/*.{suffix}"):
             try:
                 status = path.stat()

@@ -17,6 +17,7 @@ from .dtypes import as_dtype, initial, kind_of, packed, single, spec_of, type_of
 from .parallel_calls import Calls, Loaded, Walked, check_arguments, kernel_of, walked
 from .parallel_reduce_kernels import ROW, THREADS, TILE, WARPS, first_value, free_kernel, ordered_kernel, write_kernel
 from .ranges import Dimensions, num_items
+from .returned import returned_by
 
 MOST_PLANS = 1024
 ZERO: Any = object()  # the `init` of sums: 0 in any dtype
@@ -148,7 +149,7 @@ def _total(meaning: Meaning, over: Walked, body: Any, arguments: Sequence[Argume
         specs = (over.counter, *over.specs, tuple_spec(tuple(argument.spec for argument in arguments)))
         given = machine.tuple_payload([argument.payload for argument in arguments])
         payloads = [*over.counts(over.walk.num_items), *over.payloads, given]
-        total = packed(machine.returned_by(first_value(machine.as_device(body), ndim, stepped), specs, payloads))
+        total = packed(returned_by(first_value(machine.as_device(body), ndim, stepped), specs, payloads))
         if meaning.op in (ops.add, ops.mul):
             total = widened(total)
     if meaning.free:

@@ -134,6 +134,17 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """What a function returns.
+
+    dtype: of a tuple a structured one.  storable: as of an image.
+    """
+
+    dtype: np.dtype[Any]
+    storable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Properties:
     """What a device is and offers; sizes in bytes."""
 

@@ -105,7 +105,7 @@ def compiled(function: Any, given: Given, asked: Asked) -> Listing:
     """Compile a kernel with one call."""
     body, specs = body_of(function, given)
     result = returned_by(body, (*specs, scalar_spec(np.int64)), asked.capability)
-    kernel, out = kernel_of(body, result)
+    kernel, out = kernel_of(body, result.dtype)
     return listing(kernel, (*specs, out), Options(launch_bounds=(asked.threads, 0)), asked.capability)
 
 

@@ -7,6 +7,7 @@ from numba.cuda.np.numpy_support import as_dtype
 from ...errors import Refused
 from ..hollow import empty_copy
 from ..identity import identity
+from ..specs import Returned
 from .building import build, compiling_for
 from .compiler import argument_type
 from .functions import Scope, scalar_type
@@ -14,7 +15,7 @@ from .ufuncs import said_simply
 
 
 def returned_dtype(function, dtypes, capability):
-    """Return the dtype of what `function` returns for one value of each dtype, a tuple as a structured dtype.
+    """Return what `function` returns for one value of each dtype.
 
     A structured dtype stands for the tuple of its fields. The function is compiled, as the kernel that calls it will.
     """
@@ -23,26 +24,24 @@ def returned_dtype(function, dtypes, capability):
         return function(*given)
 
     with compiling_for(capability):
-        found = _returned(probe, (types.StarArgTuple(tuple(map(_value_type, dtypes))),), _name(function))
-    return _dtype_of(found, function)
+        return _returned(probe, (types.StarArgTuple(tuple(map(_value_type, dtypes))),), function)
 
 
 def returned_by(function, specs, capability):
-    """Return the dtype of what `function` returns for arguments of these types, a tuple as a structured dtype."""
+    """Return what `function` returns for arguments of these types."""
     with compiling_for(capability):
-        found = _returned(function, tuple(map(argument_type, specs)), _name(function))
-    return _dtype_of(found, function)
+        return _returned(function, tuple(map(argument_type, specs)), function)
 
 
-def _returned(function, args, name):
-    """Return Numba's type of what a function returns."""
+def _returned(function, args, meant):
+    """Return what a function returns; `meant`: the one that messages name."""
     known = identity(function)
     chosen = dict.fromkeys(("fastmath", "debug", "lineinfo"), False)
     scope, copy = Scope(known.specs, chosen), empty_copy(function)
     scope.look_at(copy, function, known.arrays)
-    with said_simply(name):
+    with said_simply(_name(meant)):
         result, _ = build(copy, args, None, chosen, scope)
-    return result.signature.return_type
+    return Returned(_dtype_of(result.signature.return_type, meant), scope.is_portable())
 
 
 def _value_type(dtype):

@@ -10,14 +10,14 @@ from numba.cuda.simulator.kernel import FakeCUDAKernel
 
 from ....errors import Refused
 from ...identity import identity
-from ...specs import Spec
+from ...specs import Returned, Spec
 from .. import stream_order
 from ..scalars import dtype_of, scalar
 from .kernels import Kernel
 
 
-def returned_dtype(function: Any, dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return the dtype of what a device or Python function returns for one value of each dtype.
+def returned_dtype(function: Any, dtypes: Sequence[np.dtype[Any]]) -> Returned:
+    """Return what a device or Python function returns for one value of each dtype.
 
     A structured dtype stands for the tuple of its fields, as argument and as result. The function is called with
     zeros, and where it does not take these, with ones.
@@ -29,11 +29,11 @@ def returned_dtype(function: Any, dtypes: Sequence[np.dtype[Any]]) -> np.dtype[A
             result = plain(*[_value(dtype, 0) for dtype in dtypes])
         except (ValueError, ZeroDivisionError, OverflowError):
             result = plain(*[_value(dtype, 1) for dtype in dtypes])
-    return _dtype_of(result, plain)
+    return Returned(_dtype_of(result, plain), storable=False)
 
 
-def returned_by(function: Any, specs: Sequence[Spec], payloads: Sequence[Any]) -> np.dtype[Any]:
-    """Return the dtype of what a Python function returns for these arguments, called once in a kernel.
+def returned_by(function: Any, specs: Sequence[Spec], payloads: Sequence[Any]) -> Returned:
+    """Return what a Python function returns for these arguments, called once in a kernel.
 
     A tuple of numbers is a structured dtype. What the call writes to its arrays is undone.
     Errors: Refused for what is neither a number nor a tuple of numbers; the function's own.
@@ -51,7 +51,7 @@ def returned_by(function: Any, specs: Sequence[Spec], payloads: Sequence[Any]) -
     finally:
         for held, before in zip(arrays, saved):
             held[...] = before
-    return _dtype_of(results[0], function)
+    return Returned(_dtype_of(results[0], function), storable=False)
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
