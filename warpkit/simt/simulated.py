@@ -40,7 +40,10 @@ _casts: dict[tuple[type, type], Callable[[Any], Any]] = {}  # scalar types for w
 
 def as_kind(value: Any, result: Any) -> Any:
     """Return `result` in the type of `value`."""
-    known = _casts.get((type(value), type(result)))
+    kind, given = type(value), type(result)
+    if kind is given and kind in DTYPES:
+        return result
+    known = _casts.get((kind, given))
     if known is not None:
         return known(result)
     if isinstance(value, tuple) or is_vector(value):
@@ -51,17 +54,17 @@ def as_kind(value: Any, result: Any) -> Any:
         return tuple(parts) if isinstance(value, tuple) else type(value)(*parts)
     if kind_of_value(value).family == "record":
         return _as_record(value, result)
-    to, given = kind_of_value(value), kind_of_value(result)
-    if not to.is_numeric or not given.is_numeric:
+    to, of = kind_of_value(value), kind_of_value(result)
+    if not to.is_numeric or not of.is_numeric:
         _refuse_result(value, result)
     ranks = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
-    if ranks[to.family] < ranks[given.family] and (to.family, given.family) not in (
+    if ranks[to.family] < ranks[of.family] and (to.family, of.family) not in (
         ("bool", "signed"),
         ("bool", "unsigned"),
     ):
         _refuse_result(value, result)
     if all(isinstance(number, np.generic | bool | int | float | complex) for number in (value, result)):
-        _casts[type(value), type(result)] = simulator.converter(dtype_of(value))
+        _casts[kind, given] = simulator.converter(dtype_of(value))
     return simulator.scalar(result, dtype_of(value))
 
 

@@ -5,6 +5,7 @@ of CUDA vectors or tuples a value. Slices and rows are views. Stores wrap.
 """
 
 import sys
+from operator import index as position
 
 import numpy as np
 
@@ -29,33 +30,32 @@ class KernelArray(Indexed):
 
     def __getitem__(self, index):
         if self._line and type(index) in INDEXES:
-            at = index if type(index) is int else index.__index__()
+            at = position(index)
             if not 0 <= at < self._length:
                 at = self._wrapped(at, 0, index)
             launch = self._launch
             launch.fuel -= 1
             if launch.fuel < 0:
                 refuel(launch)
-            if self._exploring:
-                switch_point(launch)
-            if self._watch is not None:
+            if self._watch is not None:  # of arrays that other threads see
+                if self._exploring:
+                    switch_point(launch)
                 self._watch.load(self._base + at * self._step, self._data.itemsize, sys._getframe(1))
             return self._load(self._item(at))
         return self._read(index, sys._getframe(1))
 
     def __setitem__(self, index, value):
         if self._line and type(index) in INDEXES:
-            at = index if type(index) is int else index.__index__()
+            at = position(index)
             if not 0 <= at < self._length:
                 at = self._wrapped(at, 0, index)
-            launch, data = self._launch, self._data
-            launch.version += 1
+            self._launch.version += 1
             bits = self._store(value)
-            if self._exploring:
-                switch_point(launch)
             if self._watch is not None:
-                self._watch.store(self._base + at * self._step, data.itemsize, bits, sys._getframe(1))
-            data[at] = bits
+                if self._exploring:
+                    switch_point(self._launch)
+                self._watch.store(self._base + at * self._step, self._data.itemsize, bits, sys._getframe(1))
+            self._data[at] = bits
             return
         self._write(index, value, sys._getframe(1))
 

@@ -3,6 +3,8 @@
 Arrays hold scalars, records, CUDA vectors and (nested) tuples; NumPy has a dtype for each, this file the rest.
 """
 
+from operator import index
+
 import numpy as np
 
 from .numbers import RANGES, wrapped
@@ -74,9 +76,11 @@ def _integer_store(kind):
     low, high, _ = RANGES[kind]
 
     def store(value):
-        if type(value) in INDEXES or isinstance(value, (int, np.integer, np.bool_)):
-            whole = int(value)
+        if type(value) in INDEXES:
+            whole = index(value)
             return whole if low <= whole <= high else wrapped(whole, kind)
+        if isinstance(value, (int, np.integer, np.bool_)):
+            return wrapped(int(value), kind)
         if isinstance(value, (float, np.floating)):
             return wrapped(value, kind)
         raise TypeError(f"a {type(value).__name__} cannot be stored as {kind.__name__}")

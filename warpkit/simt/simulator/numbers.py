@@ -1,6 +1,7 @@
 """The numbers that a scalar type has: what it keeps of a value, and the scalars that were made before."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -27,28 +28,39 @@ def wrapped(value, kind):
 
 
 class Numbers(dict):
-    """The scalars of one type by value: to find one that was made before costs a tenth of making it."""
+    """The scalars of one type by value: to find one that was made before costs a tenth of making it.
 
-    def __init__(self, make):
-        self.make = make
+    Integers beyond the type find what it keeps of them.
+    """
+
+    def __init__(self, kind):
+        self.kind, self.make = kind, kind
 
     def __missing__(self, value):
         if len(self) >= MOST_NUMBERS:
             self.clear()
-        found = self[value] = self.make(value)
+        low, high, span = RANGES[self.kind]
+        if low <= value <= high:
+            found = self[value] = self.make(value)
+        else:
+            found = self[value] = self[(value - low) % span + low]
         return found
 
 
 class Floats(Numbers):
     """The same for floats, by a Python float: two zeros are one key, and a NaN is none."""
 
-    def __init__(self, make):
-        super().__init__(make)
-        self.zeros = make(0.0), make(-0.0)
-
     def __missing__(self, value):
-        if value != value:
-            return self.make(value)
-        if value == 0:
+        if not value:
             return self.zeros[math.copysign(1, value) < 0]
-        return super().__missing__(value)
+        found = self.make(value)
+        if value == value:
+            if len(self) >= MOST_NUMBERS:
+                self.clear()
+            self[value] = found
+        return found
+
+    @cached_property
+    def zeros(self):
+        """Both zeros, the positive one first."""
+        return self.make(0.0), self.make(-0.0)

@@ -28,8 +28,7 @@ def call_path(frame):
     """Return the Path of `frame`, up to the kernel's own frame (a fiber's stack ends there)."""
     key, first = [], frame
     while frame is not None:
-        key.append(id(frame.f_code))
-        key.append(frame.f_lasti)
+        key.append(id(frame.f_code) + frame.f_lasti)  # an address within the code object: no other has it
         frame = frame.f_back
     key = tuple(key)
     return _paths.get(key) or _learn(key, first)

@@ -12,8 +12,9 @@ from operator import index
 
 import numpy as np
 
-from .numbers import RANGES, Floats, Numbers, wrapped
-from .promotion import ARITHMETIC, BITWISE, COMPARISONS, result_dtype, unary_dtype
+from .numbers import Floats, Numbers, wrapped
+from .promotion import ARITHMETIC, BITWISE, COMPARISONS, INT64, UINT64, result_dtype, unary_dtype
+from .shortcuts import COMPARED, FLOATS, INTEGERS, Known
 
 _NAMES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype("c16")}
@@ -45,16 +46,11 @@ def converter(dtype):
 
 
 def _to_integer(kind, make, numbers):
-    low, high, span = RANGES[kind]
-
     def convert(value):
         given = type(value)
         if given is make:
             return value
-        if given not in INDEXES:
-            return numbers[wrapped(value, kind)]
-        whole = index(value)
-        return numbers[whole if low <= whole <= high else (whole - low) % span + low]
+        return numbers[index(value) if given in INDEXES else wrapped(value, kind)]
 
     return convert
 
@@ -105,12 +101,16 @@ def _integers(name, swapped):
 
 def _binary(name, kind, swapped):
     """Return the method of `kind` for one operator, with the result class per type of the other side looked up once."""
-    mine, integers, raw, known = np.dtype(kind), _integers(name, swapped), getattr(operator, name), {}
+    mine, integers, raw, plans, known = np.dtype(kind), _integers(name, swapped), getattr(operator, name), {}, Known()
     as_doubles = name in ("add", "sub", "mul", "truediv") and issubclass(kind, (np.integer, np.floating))
+    either = [result_dtype(name, *((whole, mine) if swapped else (mine, whole))) for whole in (INT64, UINT64)]
+    beyond = either[0] != either[1]  # does a Python int beyond int64, which is a uint64, make another result?
+    beside_int = TABLES.get(either[0].type) if beyond and mine.kind in "iu" and either[0].kind in "iu" else None
 
     def decide(other):
         """Return (what makes the other side a Python int, or None; the results by value, or None; two for the use)."""
         theirs = dtype_of(other)
+        known[type(other)] = None
         if theirs is None or theirs.type not in SCALARS:
             return None
         result = result_dtype(name, *((theirs, mine) if swapped else (mine, theirs)))
@@ -118,34 +118,38 @@ def _binary(name, kind, swapped):
             raise TypeError(f"Numba has no {name} of {theirs if swapped else mine} and {mine if swapped else theirs}")
         make = SCALARS[result.type]
         if result.kind in "iu" and theirs.kind in "biu":
-            low, high, _ = RANGES[result.type]
-            return (int if theirs.kind == "b" else index, NUMBERS[make], low, high)
+            if theirs.kind != "b" and not (beyond and type(other) is int):
+                known[type(other)] = NUMBERS[make]
+            return (int if theirs.kind == "b" else index, NUMBERS[make], result.type, make)
         if as_doubles and result.kind == "f":
+            if mine.kind == "f":
+                known[type(other)] = NUMBERS[make]
             return (None, NUMBERS[make], result.type, make)
         return (None, None, result.type, make)
 
     def method(self, other):
-        plan = known.get(type(other), known)
-        if plan is known:
-            plan = known[type(other)] = decide(other)
+        if other.__class__ is int and beside_int is not None and _LOW <= other <= _HIGH:
+            return beside_int[integers(index(self), other)]
+        plan = plans.get(type(other), plans)
+        if plan is plans:
+            plan = plans[type(other)] = decide(other)
         elif other.__class__ is int and not _LOW <= other <= _HIGH:
             plan = decide(other)  # beyond int64 Numba has uint64
         if plan is None:
             return NotImplemented
         whole, numbers, base, make = plan
         if whole is not None:
-            value, low, high = integers(index(self), whole(other)), base, make
-            return numbers[value if low <= value <= high else (value - low) % _SPAN + low]
-        if (
-            numbers is not None
-        ):  # rounded twice, to a double and to the result, is rounded right for these four operations
+            return numbers[integers(index(self), whole(other))]
+        if numbers is not None:  # rounded twice, to a double and to the result: right for these four operations
             a, b = (float(other), float(self)) if swapped else (float(self), float(other))
             if b or name != "truediv":
                 return numbers[raw(a, b)]
         a, b = (base(other), base(self)) if swapped else (base(self), base(other))
         return make(raw(a, b))
 
-    return method
+    shorter = INTEGERS if mine.kind in "iu" else FLOATS if mine.kind == "f" else {}
+    short = shorter.get((name, swapped and name not in COMMUTATIVE))
+    return method if short is None else short(known, method)
 
 
 def _comparison(name, kind):
@@ -153,8 +157,6 @@ def _comparison(name, kind):
     if issubclass(kind, np.integer):
 
         def method(self, other):
-            if type(other) in INDEXES:
-                return raw(index(self), index(other))
             if isinstance(other, (int, np.integer, np.bool_)):
                 return raw(int(self), int(other))
             if isinstance(other, (float, np.floating)):
@@ -162,17 +164,15 @@ def _comparison(name, kind):
             answer = plain(self, other)
             return bool(answer) if isinstance(answer, np.bool_) else answer
 
-    else:
+        return COMPARED[name](index, INDEXES, method)
 
-        def method(self, other):
-            if real and type(other) in REALS:
-                return raw(float(self), float(other))
-            if isinstance(other, (int, float, np.number)):
-                return bool(raw(self.item(), other.item() if isinstance(other, np.generic) else other))
-            answer = plain(self, other)
-            return bool(answer) if isinstance(answer, np.bool_) else answer
+    def method(self, other):
+        if isinstance(other, (int, float, np.number)):
+            return bool(raw(self.item(), other.item() if isinstance(other, np.generic) else other))
+        answer = plain(self, other)
+        return bool(answer) if isinstance(answer, np.bool_) else answer
 
-    return method
+    return COMPARED[name](float, REALS, method) if real else method
 
 
 def _unary(name, kind):
@@ -181,9 +181,11 @@ def _unary(name, kind):
     raw = {"abs": abs}.get(name) or getattr(operator, name)
     make = result.type
     if mine.kind in "iu":
-        return lambda self: NUMBERS[SCALARS[make]][wrapped(raw(int(self)), make)]
+        numbers = TABLES[make]
+        return lambda self: numbers[raw(index(self))]
     if mine.kind == "f":
-        return lambda self: NUMBERS[SCALARS[make]][raw(float(self))]
+        numbers = TABLES[make]
+        return lambda self: numbers[raw(float(self))]
     return lambda self: SCALARS[make](raw(kind(self)))
 
 
@@ -204,17 +206,18 @@ def _make(name):
     return type("UInt" + name[4:] if name.startswith("uint") else name.capitalize(), (kind,), body)
 
 
+REALS: set = {float, np.float16, np.float32, np.float64}
+INDEXES: set = {int}
+TABLES = {kind: Numbers(kind) for kind in map(np.sctypeDict.get, _NAMES) if issubclass(kind, np.integer)}
+TABLES |= {kind: Floats(kind) for kind in map(np.sctypeDict.get, _NAMES) if issubclass(kind, np.floating)}
 SCALARS = {np.bool_: bool} | {getattr(np, name): _make(name) for name in _NAMES}
 SCALARS[np.longlong], SCALARS[np.ulonglong] = SCALARS[np.int64], SCALARS[np.uint64]
-NUMBERS = {
-    make: (Numbers if issubclass(kind, np.integer) else Floats)(make)
-    for kind, make in SCALARS.items()
-    if issubclass(kind, (np.integer, np.floating))
-}
+for _kind, _numbers in TABLES.items():
+    _numbers.make = SCALARS[_kind]
+    (REALS if issubclass(_kind, np.floating) else INDEXES).add(SCALARS[_kind])
+NUMBERS = {numbers.make: numbers for numbers in TABLES.values()}
 Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128 = (
     SCALARS[getattr(np, name)] for name in _NAMES
 )
 _PROMOTED = dict(SCALARS) | {int: lambda value: UInt64(value) if value > _HIGH else Int64(wrapped(value, np.int64))}
 _PROMOTED |= {float: Float64, complex: Complex128}
-REALS = frozenset({float, np.float16, np.float32, np.float64, Float16, Float32, Float64})
-INDEXES = frozenset({int} | {make for kind, make in SCALARS.items() if issubclass(kind, np.integer)})

@@ -59,9 +59,15 @@ class Thread(greenlet):
 
     def wait(self):
         """Let others run until the scheduler wakes this thread; raise the fault it may have been woken with."""
-        if self.launch.closing:
+        launch = self.launch
+        if launch.closing:
             raise GreenletExit
-        self.hub.switch()
+        following = next(self.team.turns, None)
+        if following is None:
+            self.hub.switch()
+        else:  # the next lane of this warp, without a way through the scheduler
+            launch.running = following
+            following.switch()
         self.waiting = None
         if self.fault is not None:
             fault, self.fault = self.fault, None
@@ -75,9 +81,9 @@ class Thread(greenlet):
 def thread(name=None):
     """Return the running simulated thread; without one say that `name`, or what the user called, needs a kernel."""
     fiber = getcurrent()
-    if type(fiber) is not Thread:
-        raise OutsideKernel(IN_KERNELS.format(name or _called(sys._getframe())))
-    return fiber
+    if type(fiber) is Thread:
+        return fiber
+    raise OutsideKernel(IN_KERNELS.format(name or _called(sys._getframe())))
 
 
 def fault(sentence):

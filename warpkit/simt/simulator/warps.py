@@ -29,7 +29,7 @@ class Group:
 class Warp:
     """The lanes of one warp; `ready` can run, `groups` wait."""
 
-    __slots__ = ("block", "exited", "groups", "hub", "launch", "number", "ready", "size", "threads")
+    __slots__ = ("block", "exited", "groups", "hub", "launch", "number", "ready", "size", "threads", "turns")
 
     def __init__(self, block, number):
         self.block, self.launch, self.hub, self.number = block, block.launch, block.launch.hub, number
@@ -41,12 +41,14 @@ class Warp:
         launch = self.launch
         if launch.random is not None:
             launch.random.shuffle(ready)
-        for fiber in ready:
+        self.turns = iter(ready)  # lanes that wait take the next one from here, too
+        for fiber in self.turns:
             launch.running = fiber
             fiber.switch()
-            if fiber.dead:
-                self.exited |= 1 << fiber.lane
-                self.block.leave(fiber)
+            last = launch.running
+            if last.dead:
+                self.exited |= 1 << last.lane
+                self.block.leave(last)
         if self.groups:
             self.release()
 
