@@ -12,6 +12,7 @@ from .refusals import refuse
 from .simulated import dtype_of, leaves_of
 from .simulated_kinds import DTYPES, is_vector, kind_of_value
 from .simulator.paths import call_path
+from .simulator.scalars import NUMBERS
 
 
 def call_site() -> Any:
@@ -95,16 +96,23 @@ _LAYOUTS = {
     for make, dtype in DTYPES.items()
     if dtype.kind in "iuf"
 }
+_WHOLE = {make: layout for make, layout in _LAYOUTS.items() if DTYPES[make].kind in "iu"}
 
 
 def packed(value: Any) -> bytes:
     """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
+    layout = _WHOLE.get(type(value))
+    if layout is not None:
+        return layout.pack(value)
     leaves = leaves_of(value)
     return b"".join([_bytes_of(leaves[at]) for at in _widest_first(leaves)])
 
 
 def unpacked(data: bytes, like: Any) -> Any:
     """Return the value of the type of `like` whose bytes `packed` returned."""
+    layout = _WHOLE.get(type(like))
+    if layout is not None:
+        return NUMBERS[type(like)][layout.unpack_from(data)[0]]
     leaves, offset = leaves_of(like), 0
     found = list(leaves)
     for at in _widest_first(leaves):

@@ -5,6 +5,7 @@ of CUDA vectors or tuples a value. Slices and rows are views. Stores wrap.
 """
 
 import sys
+from operator import attrgetter
 from operator import index as position
 
 import numpy as np
@@ -194,13 +195,10 @@ class KernelArray(Indexed):
         return self._view(self._data.T)
 
     T = property(transpose)
-    shape = property(lambda self: self._data.shape)
-    strides = property(lambda self: self._data.strides)
-    size = property(lambda self: self._data.size)
-    ndim = property(lambda self: self._data.ndim)
-    dtype = property(lambda self: self._data.dtype)
-    itemsize = property(lambda self: self._data.itemsize)
-    nbytes = property(lambda self: self._data.nbytes)
+    shape, strides = property(attrgetter("_data.shape")), property(attrgetter("_data.strides"))
+    size, ndim = property(attrgetter("_data.size")), property(attrgetter("_data.ndim"))
+    dtype, nbytes = property(attrgetter("_data.dtype")), property(attrgetter("_data.nbytes"))
+    itemsize = property(attrgetter("_data.itemsize"))
     _state_ = property(lambda self: (self._address, self._data.shape, self._data.strides))
 
     @property

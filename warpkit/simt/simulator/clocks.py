@@ -87,10 +87,9 @@ def order_grid(blocks, threads):
         thread.clock = clock
 
 
-def knows(thread, other, tick, epoch):
-    """Tell whether an access (other, tick, epoch) is ordered before what `thread` does now."""
-    if other is thread:
-        return True
+def knows(thread, access):
+    """Tell whether an access of another thread (other, tick, epoch, …) is ordered before what `thread` does now."""
+    other, tick, epoch = access[:3]
     if other.block is thread.block and epoch < thread.block.epoch:
         return True
     clock = thread.clock

@@ -1,7 +1,9 @@
 """One launch: resident blocks, interleaved deterministically, until every thread has returned."""
 
 import contextvars
+import gc
 import random
+from contextlib import contextmanager
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent
@@ -15,6 +17,19 @@ from .paths import describe
 from .threads import dim3
 
 RESIDENT = 8
+ALLOCATIONS = 50_000
+
+
+@contextmanager
+def _rare_collections():
+    """Look for garbage less often: thousands of waiting threads with all their frames are none, and dear to walk."""
+    before = gc.get_threshold()
+    if before[0]:
+        gc.set_threshold(max(before[0], ALLOCATIONS), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class Launch:
@@ -43,8 +58,8 @@ class Launch:
         self.started = 0
         most = RESIDENT if self.random is None else self.random.randint(2, RESIDENT)
         try:
-            self.admit(most)
-            with np.errstate(all="ignore"):  # what lanes combine when they meet is computed out here
+            with _rare_collections(), np.errstate(all="ignore"):  # what lanes combine when they meet is computed here
+                self.admit(most)
                 self._loop()
         except BaseException as error:
             self._explain(error)

@@ -1,6 +1,7 @@
 """What the waist calls: lanes meet, blocks meet, memory is touched."""
 
 import sys
+from operator import index as as_int
 
 import numpy as np
 from greenlet import getcurrent
@@ -14,13 +15,13 @@ from .atomics import ATOMICS
 from .elements import element_of, poison
 from .paths import call_path, describe, named
 from .progress import FUEL, give_way
-from .scalars import NUMBERS
+from .scalars import INDEXES, NUMBERS
 from .shadow import Buffer
 from .threads import Thread, thread
 
 SCOPES = ("block", "device", "system")
+_poisoned: dict = {}  # what fresh local arrays hold, by shape and dtype
 ORDERS = ("plain", "relaxed", "acquire", "release", "volatile")
-_WARP_BARRIERS = frozenset({"syncwarp", "sync_warp", "sync warp"})
 
 
 def meet(value, resolve, mask=None, name="shuffle"):
@@ -41,13 +42,13 @@ def meet_at(fiber, frame, value, resolve, mask, name):
     """`meet` for a known thread and calling frame."""
     fiber.path, fiber.value = call_path(frame), value
     if mask is not None:
-        mask = int(mask) & 0xFFFFFFFF
+        mask = as_int(mask) & 0xFFFFFFFF
         if not mask >> fiber.lane & 1:
             called, name = describe(fiber.path.site), named(fiber.path, name)
             raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {called}")
     if fiber.launch.progress.suspicious:
         fiber.launch.progress.mark(fiber, frame)
-    return fiber.team.arrive(fiber, mask, resolve, name, name in _WARP_BARRIERS)
+    return fiber.team.arrive(fiber, mask, resolve, name)
 
 
 def barrier(kind="sync", value=None):
@@ -115,10 +116,14 @@ def dynamic_shared(dtype, offset=0, count=None):
 
 def local(shape, dtype, name="local_array"):
     """Return an array of this thread alone, poisoned."""
-    element = element_of(dtype)
-    data = np.empty(_shape(name, shape), element.dtype)
-    poison(data)
-    return KernelArray(data, thread().launch, element=element)
+    asked = (shape if type(shape) is int else _shape(name, shape), dtype)
+    known = _poisoned.get(asked)
+    if known is None:
+        element = element_of(dtype)
+        known = _poisoned[asked] = element, np.empty(asked[0], element.dtype)
+        poison(known[1])
+    element, like = known
+    return KernelArray(like.copy(), thread().launch, element=element)
 
 
 def read(array, index, order="plain"):
@@ -202,6 +207,10 @@ def _ordered(array, index, order):
         raise ValueError(f"a memory order is one of {ORDERS}, not {order!r}")
     if not isinstance(array, KernelArray):
         raise TypeError(f"an atomic or ordered access needs an array, not {type(array).__name__}")
+    if array._line and type(index) in INDEXES:
+        at = as_int(index)
+        if 0 <= at < array._length:
+            return fiber, (at,)
     key, whole = array._key(index)
     if not whole:
         raise TypeError(f"an atomic or ordered access needs the index of one element, not {index!r}")

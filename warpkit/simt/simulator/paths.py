@@ -19,7 +19,7 @@ _library: dict = {}
 
 
 class Path:
-    """One call path: `place` is equal for equal source places, `order` sorts by program order, `site` is the user's."""
+    """One call path: `place` is a number per source place, `order` sorts by program order, `site` is the user's."""
 
     __slots__ = ("codes", "order", "place", "site")
 
@@ -44,7 +44,7 @@ def _learn(key, frame):
     path.codes = [code for code, _ in calls]  # kept alive: the key holds their ids
     path.order = tuple(at for _, at in calls)
     place = tuple(part for code, at in calls for part in (id(code), _first_twin(code, at)))
-    path.place = _places.setdefault(place, place)
+    path.place = _places.setdefault(place, len(_places))
     _paths[key] = path
     return path
 

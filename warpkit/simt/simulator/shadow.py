@@ -48,22 +48,20 @@ class Buffer:
         block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
             self._forget_epoch()
-        site = site_of(frame)
+        entry = (fiber, fiber.tick, fiber.block.epoch, site_of(frame))
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
-            written = self.writes.get(cell)
-            if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
-                self._race("reads", fiber, site, "wrote", written, cell, offset)
-            others = self.atomics.get(cell)
-            if others:
-                for other in others.values():
-                    if other[4] and other[0] is not fiber and not knows(fiber, *other[:3]):
-                        self._race("reads", fiber, site, "atomically wrote", other, cell, offset)
-            entry = (fiber, fiber.tick, fiber.block.epoch, site)
-            readers = self.reads.get(cell)
-            if readers is None:
-                self.reads[cell] = {fiber: entry}
+            if cell in self.writes:
+                written = self.writes[cell]
+                if written[0] is not fiber and not knows(fiber, written):
+                    self._race("reads", entry, "wrote", written, cell, offset)
+            if self.atomics and cell in self.atomics:
+                for other in self.atomics[cell].values():
+                    if other[4] and other[0] is not fiber and not knows(fiber, other):
+                        self._race("reads", entry, "atomically wrote", other, cell, offset)
+            if cell in self.reads:
+                self.reads[cell][fiber] = entry
             else:
-                readers[fiber] = entry
+                self.reads[cell] = {fiber: entry}
 
     def store(self, offset, size, bits, frame):
         """Check and remember a plain write of `bits`, None: of many items."""
@@ -73,23 +71,29 @@ class Buffer:
         block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
             self._forget_epoch()
-        site = site_of(frame)
         if size != unit and bits is not None:
             bits = (size, bits)  # one of several cells: equal only to a write of the same shape
+        entry = (fiber, fiber.tick, fiber.block.epoch, site_of(frame), bits)
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
-            written = self.writes.get(cell)
-            if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
-                if written[4] != bits and (written[4] == written[4] or bits == bits):  # two NaNs are equal writes
-                    self._race("writes", fiber, site, "wrote", written, cell, offset)
-            for table, verb in ((self.reads, "read"), (self.atomics, "atomically accessed")):
-                others = table.get(cell)
-                if others:
-                    for other in others.values():
-                        if other[0] is not fiber and not knows(fiber, *other[:3]):
-                            self._race("writes", fiber, site, verb, other, cell, offset)
-                    del table[cell]
-            self.writes[cell] = (fiber, fiber.tick, fiber.block.epoch, site, bits)
-            self.published.pop(cell, None)
+            if cell in self.writes:
+                written = self.writes[cell]
+                if written[0] is not fiber and not knows(fiber, written):
+                    if written[4] != bits and (written[4] == written[4] or bits == bits):  # two NaNs are equal writes
+                        self._race("writes", entry, "wrote", written, cell, offset)
+            if cell in self.reads:
+                self._alone(entry, self.reads.pop(cell), "read", cell, offset)
+            if cell in self.atomics:
+                self._alone(entry, self.atomics.pop(cell), "atomically accessed", cell, offset)
+            self.writes[cell] = entry
+            if cell in self.published:
+                del self.published[cell]
+
+    def _alone(self, entry, others, verb, cell, offset):
+        """Report a write that something another thread did is not ordered before."""
+        fiber = entry[0]
+        for other in others.values():
+            if other[0] is not fiber and not knows(fiber, other):
+                self._race("writes", entry, verb, other, cell, offset)
 
     def ordered(self, offset, size, order, reads, writes, frame):
         """Check an atomic or ordered access and pass on what it orders; call it before the access itself."""
@@ -97,11 +101,11 @@ class Buffer:
         if type(fiber) is not Thread:
             return
         self._forget_epoch()
-        site = site_of(frame)
         cells = self._cells(offset, size)
         if self.block is not None or self.launch.exploring:
+            entry = (fiber, fiber.tick, fiber.block.epoch, site_of(frame), writes)
             for cell in cells:
-                self._check_ordered(cell, fiber, site, writes, offset)
+                self._check_ordered(cell, entry, offset)
         cell = cells[0]
         found = self.published.get(cell)
         if reads and found is not None:
@@ -120,17 +124,21 @@ class Buffer:
                 near, wide = join(near, found[1] if found[0] is fiber.block else found[2]), join(wide, found[2])
             self.published[cell] = (fiber.block, near, wide)
 
-    def _check_ordered(self, cell, fiber, site, writes, offset):
+    def _check_ordered(self, cell, entry, offset):
+        fiber, writes = entry[0], entry[4]
         written = self.writes.get(cell)
-        if written is not None and written[0] is not fiber and not knows(fiber, *written[:3]):
-            self._race("atomically accesses", fiber, site, "wrote", written, cell, offset)
-        if writes:
-            for other in self.reads.get(cell, {}).values():
-                if other[0] is not fiber and not knows(fiber, *other[:3]):
-                    self._race("atomically writes", fiber, site, "read", other, cell, offset)
-        others = self.atomics.setdefault(cell, {})
-        before = others.get(fiber)
-        others[fiber] = (fiber, fiber.tick, fiber.block.epoch, site, writes or bool(before and before[4]))
+        if written is not None and written[0] is not fiber and not knows(fiber, written):
+            self._race("atomically accesses", entry, "wrote", written, cell, offset)
+        if writes and cell in self.reads:
+            for other in self.reads[cell].values():
+                if other[0] is not fiber and not knows(fiber, other):
+                    self._race("atomically writes", entry, "read", other, cell, offset)
+        others = self.atomics.get(cell)
+        if others is None:
+            others = self.atomics[cell] = {}
+        elif not writes and fiber in others:
+            entry = (*entry[:4], others[fiber][4])  # what it has written stays written
+        others[fiber] = entry
 
     def forget(self):
         """Let go of the threads of a launch that has ended.
@@ -152,8 +160,8 @@ class Buffer:
     def _cells(self, offset, size):
         return range(offset // self.unit, (offset + size - 1) // self.unit + 1)
 
-    def _race(self, verb, fiber, site, did, other, cell, offset):
-        byte = max(offset, cell * self.unit)
+    def _race(self, verb, entry, did, other, cell, offset):
+        byte, fiber, site = max(offset, cell * self.unit), entry[0], entry[3]
         raise RaceFault(
             f"race on byte {byte} of {self.label}: {fiber} {verb} it at {describe(site)}, and {other[0]} {did} it at "
             f"{describe(other[3])}, with nothing between that orders the two"

@@ -42,7 +42,7 @@ class Thread(greenlet):
     def __init__(self, run, block, team, index, place):
         super().__init__(run)
         self.block, self.team, self.launch, self.hub = block, team, team.launch, team.hub
-        self.index, self.lane, self.place, self.column = index, index & 31, place, place[0]
+        self.index, self.lane, self.place, self.column = INDICES[index], index & 31, place, place[0]
         self.uid = block.first_uid + index
 
     @cached_property

@@ -13,17 +13,18 @@ from .clocks import order_lanes
 from .paths import describe, named
 from .threads import plain
 
+BARRIERS = frozenset({"syncwarp", "sync_warp", "sync warp"})
 _lane = attrgetter("lane")
 
 
 class Group:
     """Lanes that wait at one call with one mask (None: whoever converges)."""
 
-    __slots__ = ("lanes", "mask", "name", "order", "orders_memory", "resolve")
+    __slots__ = ("lanes", "mask", "name", "order", "orders_memory", "path", "resolve")
 
-    def __init__(self, mask, resolve, name, orders_memory):
-        self.mask, self.resolve, self.name, self.orders_memory = mask, resolve, name, orders_memory
-        self.lanes, self.order = [], ()
+    def __init__(self, mask, resolve, name, path):
+        self.mask, self.resolve, self.name, self.orders_memory = mask, resolve, name, name in BARRIERS
+        self.lanes, self.path, self.order = [], path, path.order
 
 
 class Warp:
@@ -52,16 +53,16 @@ class Warp:
         if self.groups:
             self.release()
 
-    def arrive(self, fiber, mask, resolve, name, orders_memory):
+    def arrive(self, fiber, mask, resolve, name):
         """Put the running lane in its group and wait; return its result."""
         path = fiber.path
         key = (path.place, mask)
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(mask, resolve, name, orders_memory)
-        group.lanes.append(fiber)
-        if path.order > group.order:
+            group = self.groups[key] = Group(mask, resolve, name, path)
+        elif path is not group.path and path.order > group.order:
             group.order = path.order
+        group.lanes.append(fiber)
         fiber.waiting = group
         return fiber.wait()
 
