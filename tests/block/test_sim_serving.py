@@ -68,7 +68,7 @@ def late(monkeypatch, went_alone):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("grid", [2, 5])
 def test_blocks_that_begin_when_the_first_one_works_alone(name, grid, late, went_alone):
-    passes.run(name, values(40 * TILE + 1), grid)
+    passes.run(name, values(12 * TILE + 1), grid)
     assert late == [True]
     assert went_alone == [True]
 
@@ -77,10 +77,10 @@ def test_blocks_that_begin_when_the_first_one_works_alone(name, grid, late, went
 @pytest.mark.parametrize("patience", [1, 1 << 30], ids=["alone if it is early", "serves"])
 def test_many_schedules(name, patience, monkeypatch):
     monkeypatch.setattr(lookback_serve, "PATIENCE", patience)
-    states = wk.tile_states(9, passes.AGGREGATES[name][0])
+    states = wk.tile_states(6, passes.AGGREGATES[name][0])
 
     def run(seed):
-        passes.run(name, values(1 + (seed * 131) % (9 * TILE), seed), 1 + seed % 4, states, stages=2 + seed % 3)
+        passes.run(name, values(1 + (seed * 131) % (6 * TILE), seed), 1 + seed % 4, states, stages=2 + seed % 3)
 
     explore(run, 6)
 

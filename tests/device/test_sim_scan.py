@@ -52,11 +52,12 @@ def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(kind, sta
     policy = device.ScanPolicy(
         **none, look_threads=32, look_items=1, look_states=states, look_patience=patience, tile_threads=32, tile_items=1
     )
-    x = np.arange(3300) % 11 - 5
-    given, out = cuda.to_device(x), cuda.to_device(np.zeros(3300, np.int64))
+    most = 1100 * states  # more tiles than are looked at together
+    x = np.arange(most) % 11 - 5
+    given, out = cuda.to_device(x), cuda.to_device(np.zeros(most, np.int64))
 
     def run(seed):
-        n = 33 + 613 * seed % 3268
+        n = 33 + 613 * seed % (most - 32)
         device.cumsum(given[:n], out=out[:n], reverse=seed % 2 == 1, policy=policy)
         wanted = np.cumsum(x[:n][::-1])[::-1] if seed % 2 else np.cumsum(x[:n])
         same(out[:n].copy_to_host(), np.ascontiguousarray(wanted))
