@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..errors import LaneFault
 from . import simulator
 from .refusals import refuse
 from .simulated_kinds import DTYPES, is_vector, kind_of_value
+from .simulator.scalars import INDEXES, NUMBERS
 
 int32, int64, uint32, uint64 = map(simulator.converter, (np.int32, np.int64, np.uint32, np.uint64))
 
@@ -35,6 +37,7 @@ def components_of(value: Any) -> list:
     return [value[name] for name in value.dtype.names] if kind_of_value(value).family == "record" else []
 
 
+INTEGERS = {make for make, dtype in DTYPES.items() if dtype.kind in "iu"}
 _casts: dict[tuple[type, type], Callable[[Any], Any]] = {}  # scalar types for which `as_kind` has been decided
 
 
@@ -43,6 +46,8 @@ def as_kind(value: Any, result: Any) -> Any:
     kind, given = type(value), type(result)
     if kind is given and kind in DTYPES:
         return result
+    if kind in INTEGERS and given in INDEXES:
+        return NUMBERS[kind][index(result)]
     known = _casts.get((kind, given))
     if known is not None:
         return known(result)
@@ -97,6 +102,9 @@ _passed_operands: set = set()
 
 def check_operands(op, a, b) -> None:
     """Refuse, as the compiler does, what the built-in operator `op` is not defined on."""
+    key = op, type(a), type(b)
+    if key in _passed_operands:
+        return
     key = op, _types(a), _types(b)
     if key not in _passed_operands:
         from . import rules
@@ -111,6 +119,8 @@ def _types(value):
 
 def componentwise(function, a, b):
     """Apply `function` to each pair of components and return the results in the type of `a`."""
+    if type(a) in DTYPES:
+        return as_kind(a, function(a, as_kind(a, b)))
     if isinstance(a, tuple) or is_vector(a):
         theirs = list(b) if isinstance(b, tuple) else b.as_list()
         mine = list(a) if isinstance(a, tuple) else a.as_list()

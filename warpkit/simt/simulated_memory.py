@@ -96,13 +96,12 @@ _LAYOUTS = {
     for make, dtype in DTYPES.items()
     if dtype.kind in "iuf"
 }
-_WHOLE = {make: layout for make, layout in _LAYOUTS.items() if DTYPES[make].kind in "iu"}
 
 
 def packed(value: Any) -> bytes:
     """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
-    layout = _WHOLE.get(type(value))
-    if layout is not None:
+    layout = _LAYOUTS.get(type(value))
+    if layout is not None and value == value:
         return layout.pack(value)
     leaves = leaves_of(value)
     return b"".join([_bytes_of(leaves[at]) for at in _widest_first(leaves)])
@@ -110,9 +109,11 @@ def packed(value: Any) -> bytes:
 
 def unpacked(data: bytes, like: Any) -> Any:
     """Return the value of the type of `like` whose bytes `packed` returned."""
-    layout = _WHOLE.get(type(like))
+    layout = _LAYOUTS.get(type(like))
     if layout is not None:
-        return NUMBERS[type(like)][layout.unpack_from(data)[0]]
+        number = layout.unpack_from(data)[0]
+        if number == number:
+            return NUMBERS[type(like)][number]
     leaves, offset = leaves_of(like), 0
     found = list(leaves)
     for at in _widest_first(leaves):

@@ -24,8 +24,8 @@ class KernelArray(Indexed):
 
     __slots__ = ()
 
-    def __new__(cls, *args, **kwargs):
-        made = held(*args, **kwargs)  # whose attributes are set without `__setattr__`, which is slow
+    def __new__(cls, data, launch, buffer=None, watched=False, base=0, element=None):
+        made = held(data, launch, buffer, watched, base, element)  # without `__setattr__`, which is slow
         made.__class__ = cls
         return made
 

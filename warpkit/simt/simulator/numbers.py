@@ -10,7 +10,7 @@ RANGES = {
     kind: (int(np.iinfo(kind).min), int(np.iinfo(kind).max), 1 << np.iinfo(kind).bits)
     for kind in (*_INTEGERS, np.longlong, np.ulonglong)  # which may be types of their own
 }
-MOST_NUMBERS = 1 << 13  # remembered of one type
+MOST_NUMBERS = 1 << 15  # remembered of one type: kernels go through tables of this size, again and again
 
 
 def wrapped(value, kind):

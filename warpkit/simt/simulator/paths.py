@@ -15,7 +15,17 @@ COLLECTIVES = ("warp_", "block_", "grid_", "lookback_")
 _paths: dict = {}
 _places: dict = {}
 _canonical: dict = {}
-_library: dict = {}
+
+
+class _Library(dict):
+    """Whether what a file holds belongs to warpkit or numba rather than to the user."""
+
+    def __missing__(self, name):
+        answer = self[name] = name.startswith(LIBRARY) or f"{sep}numba_cuda{sep}" in name
+        return answer
+
+
+_library = _Library()
 
 
 class Path:
@@ -63,19 +73,15 @@ def _first_twin(code, at):
 
 def is_library(code):
     """Tell whether a code object belongs to warpkit or numba rather than to the user."""
-    answer = _library.get(code.co_filename)
-    if answer is None:
-        name = code.co_filename
-        answer = _library[name] = name.startswith(LIBRARY) or f"{sep}numba_cuda{sep}" in name
-    return answer
+    return _library[code.co_filename]
 
 
 def site_of(frame):
     """Return (code, instruction) of the innermost frame that is the user's; of `frame` when none is."""
-    own, known = frame, _library.get
+    own, library = frame, _library
     while frame is not None:
         code = frame.f_code
-        if not known(code.co_filename, False) and not is_library(code):
+        if not library[code.co_filename]:
             return code, frame.f_lasti
         frame = frame.f_back
     return own.f_code, own.f_lasti

@@ -48,20 +48,20 @@ class Buffer:
         block, unit = self.block, self.unit
         if block is not None and self.epoch != block.epoch:
             self._forget_epoch()
-        entry = (fiber, fiber.tick, fiber.block.epoch, site_of(frame))
+        entry, writes, reads = (fiber, fiber.tick, fiber.block.epoch, site_of(frame)), self.writes, self.reads
         for cell in (offset // unit,) if size == unit else self._cells(offset, size):
-            if cell in self.writes:
-                written = self.writes[cell]
+            if cell in writes:
+                written = writes[cell]
                 if written[0] is not fiber and not knows(fiber, written):
                     self._race("reads", entry, "wrote", written, cell, offset)
             if self.atomics and cell in self.atomics:
                 for other in self.atomics[cell].values():
                     if other[4] and other[0] is not fiber and not knows(fiber, other):
                         self._race("reads", entry, "atomically wrote", other, cell, offset)
-            if cell in self.reads:
-                self.reads[cell][fiber] = entry
+            if cell in reads:
+                reads[cell][fiber] = entry
             else:
-                self.reads[cell] = {fiber: entry}
+                reads[cell] = {fiber: entry}
 
     def store(self, offset, size, bits, frame):
         """Check and remember a plain write of `bits`, None: of many items."""
