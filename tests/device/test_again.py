@@ -10,7 +10,7 @@ from warpkit import device
 from warpkit.device import again, reduce_call
 from warpkit.device.reduce_families import Family, combining
 
-from .again import CASES, LARGE, SIZES, TOLD, check, items, odd, outputs
+from .again import CASES, LARGE, SIZES, TOLD, check, filled, items, later, odd, outputs
 from .selections import POLICY
 
 SEVERAL = SIZES["several"]
@@ -40,6 +40,43 @@ def test_the_second_call_is_the_drivers_own(quickly, name, n):
         assert quickly == [True]
         assert returned is (outs if len(outs) > 1 else outs[0])
         check(case, x, outs, count)
+
+
+NEW = {
+    "cumsum": (device.cumsum, np.cumsum),
+    "reverse": (lambda x: device.cumsum(x, reverse=True), lambda x: np.cumsum(x[::-1])[::-1]),
+    "mixed": (lambda x: device.exclusive_scan(x, wk.add), lambda x: np.cumsum(x) - x),
+    "a user's": (lambda x: device.inclusive_scan(x, later), filled),
+}
+
+
+@pytest.mark.parametrize("n", SIZES.values())
+@pytest.mark.parametrize("name", NEW)
+def test_calls_that_return_a_new_array_come_again_as_calls_into_one(quickly, name, n):
+    """Each has an array of its own; other numbers of items have arrays of other sizes, none at all too."""
+    call, expected = NEW[name]
+    results = []
+    for turn in range(4):
+        for count in (n, n - 1, 0):
+            x = items(count, turn)
+            results.append((call(cuda.to_device(x)), expected(x)))
+    assert quickly == [False] * 2 + [True] * 4
+    assert len({id(array) for array, _ in results}) == len(results)
+    for array, wanted in results:
+        assert array.dtype == np.int64
+        np.testing.assert_array_equal(array.copy_to_host(), wanted)
+
+
+def test_a_new_array_where_results_are_of_another_type_and_x_has_axes(quickly):
+    for turn in range(4):
+        x = items(300, turn).astype(np.int8).reshape(3, 100)
+        result = device.cumsum(cuda.to_device(x))
+        assert result.dtype == np.int64
+        np.testing.assert_array_equal(result.copy_to_host(), np.cumsum(x))
+        half = cuda.to_device(x)[:, ::2]
+        np.testing.assert_array_equal(device.cumsum(half).copy_to_host(), np.cumsum(x[:, ::2]))
+    assert quickly[:2] == [False] * 2
+    assert any(quickly)
 
 
 REDUCTIONS = {

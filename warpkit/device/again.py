@@ -9,6 +9,7 @@ a call is remembered, and is known again in one of two ways:
 - any other arrays are read as arguments, their streams are ordered, and the job is launched with them.
 
 What is known is left to the one who decides wherever an address says something: arrays that overlap, however little.
+Of a call that returns a new array it is remembered which, so that it comes again as one into an array.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +24,7 @@ from ..host.streams_in import enter
 from ..simt import machine
 from ..simt.specs import ArraySpec, Spec
 from .call_table import CallTable
-from .calls import Job, Port, Rules, Use, launched, use_of
+from .calls import Job, Port, Rules, Use, launched, output_of, use_of
 from .overlap import extent_of, in_one_place
 
 
@@ -39,6 +40,28 @@ def launched_again(calls: CallTable, arrays: Sequence[Any], options: Hashable, s
     keys, addresses, handle = found
     known = calls.now().get((keys, options))
     return known is not None and known.again(addresses, handle, arrays)
+
+
+def new_output(calls: CallTable, arrays: Sequence[Any], options: Hashable, stream: Any) -> Any:
+    """Return a new array like the one that a call with such arrays has returned, in the order of its work.
+
+    None: it is the first time, or not so simple.
+    """
+    found = read_again(arrays, stream)
+    if found is None:
+        return None
+    keys, _, handle = found
+    known = calls.now().get((keys, options))
+    if known is None:
+        return None
+    shape, dtype = known
+    return output_of(None, shape, dtype, handle)[0]
+
+
+def remember_output(calls: CallTable, arguments: Sequence[Argument], options: Hashable, output: Argument) -> None:
+    """Remember what a call with these arguments has returned, for `new_output`."""
+    key = on_this_device([argument.layout for argument in arguments]), options
+    remember(calls.now(), key, (output.shape, output.dtype))
 
 
 def run(calls: CallTable, arrays: Sequence[Any], options: Hashable, stream: Any, decide: Callable[[], Job]) -> None:

@@ -22,19 +22,26 @@ from .scan_plan import Scanning, ScanOf, source_packer, source_spec
 from .scan_policy import ScanPolicy, policy_for
 
 STATES = "tile states"
+NEW = "a new array"
 
 
 def run(
     family: ScanFamily, x: Any, out: Any, dtype: Any, init: Any, reverse: Any, num_items: Any, stream: Any, policy: Any
 ) -> Any:
     """Scan `x`; return `out`, or a new array."""
-    if out is not None and dtype is init is num_items is policy is None:
+    simple = dtype is init is num_items is policy is None
+    if simple and out is None:
+        out = again.new_output(family.calls, (x,), NEW, stream)
+    if simple and out is not None:
         arrays, options = (x, out), (bool(reverse), x is out)
         if not again.launched_again(family.calls, arrays, options, stream):
             decide = partial(read, family, x, out, None, None, reverse, None, stream, None)
             again.run(family.calls, arrays, options, stream, decide)
         return out
-    return launched(read(family, x, out, dtype, init, reverse, num_items, stream, policy))
+    job = read(family, x, out, dtype, init, reverse, num_items, stream, policy)
+    if simple and job.arguments:
+        again.remember_output(family.calls, job.arguments[:1], NEW, job.arguments[1])
+    return launched(job)
 
 
 def read(
