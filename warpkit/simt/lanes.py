@@ -24,7 +24,7 @@ def lane_id():
 @operation
 def thread_index():
     """Return this thread's linear index in its block, x fastest, int32."""
-    return int32(simulator.thread().index)
+    return simulator.thread().index
 
 
 @operation

@@ -10,7 +10,17 @@ if SIMULATOR:
     from . import simulator
     from .refusals import refuse
     from .simulated import uint64
-    from .simulated_memory import address, call_site, packed, read_one, read_run, unpacked, write_one, write_run
+    from .simulated_memory import (
+        address,
+        call_site,
+        from_words,
+        read_one,
+        read_run,
+        to_words,
+        words_in,
+        write_one,
+        write_run,
+    )
 
 
 MOST_ITEMS = 256  # of a thread, in a `local_like`
@@ -221,19 +231,17 @@ def result_scratch(like):
 @operation
 def words_of(value):
     """Return how many 32-bit words hold `value`, known at compile time."""
-    return -(-len(packed(value)) // 4)
+    return words_in(value)
 
 
 @operation
 def put(words, slot, stride, value):
     """Store `value`, of any type that moves, in `slot` of 32-bit `words`: its k-th word at `slot + k * stride`."""
-    data = packed(value)
-    for k in range(words_of(value)):
-        words[int(slot) + k * int(stride)] = int.from_bytes(data[4 * k : 4 * k + 4], "little")
+    for k, word in enumerate(to_words(value)):
+        words[int(slot) + k * int(stride)] = word
 
 
 @operation
 def take(words, slot, stride, like):
     """Return the value of the type of `like` that `put` stored in `slot`."""
-    parts = [int(words[int(slot) + k * int(stride)]).to_bytes(4, "little") for k in range(words_of(like))]
-    return unpacked(b"".join(parts), like)
+    return from_words([words[int(slot) + k * int(stride)] for k in range(words_of(like))], like)

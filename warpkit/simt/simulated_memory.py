@@ -2,6 +2,7 @@
 
 import struct
 import sys
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ _LAYOUTS = {
     for make, dtype in DTYPES.items()
     if dtype.kind in "iuf"
 }
+_WORDS = {make: -(-layout.size // 4) for make, layout in _LAYOUTS.items()}
 
 
 def packed(value: Any) -> bytes:
@@ -121,6 +123,25 @@ def unpacked(data: bytes, like: Any) -> Any:
         found[at] = _from_bytes(data[offset : offset + size], leaves[at])
         offset += size
     return _rebuilt(like, iter(found))
+
+
+def words_in(value: Any) -> int:
+    """Return how many 32-bit words hold a value."""
+    known = _WORDS.get(type(value))
+    return -(-len(packed(value)) // 4) if known is None else known
+
+
+def to_words(value: Any) -> list[int]:
+    """Return the 32-bit words that hold a value."""
+    data = packed(value)
+    if len(data) <= 4:
+        return [int.from_bytes(data, "little")]
+    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
+
+
+def from_words(words: list, like: Any) -> Any:
+    """Return the value of the type of `like` that the 32-bit words hold."""
+    return unpacked(b"".join([as_int(word).to_bytes(4, "little") for word in words]), like)
 
 
 def _widest_first(leaves: list) -> list[int]:

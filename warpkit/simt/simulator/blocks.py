@@ -71,7 +71,8 @@ class Block:
     def arrive(self, fiber, kind, value):
         """Wait at the block barrier; return its result."""
         fiber.value, fiber.waiting = value, kind
-        self.launch.progress.meets(fiber)
+        if self.launch.progress.suspicious:
+            self.launch.progress.meets(fiber)
         self.at_barrier.append(fiber)
         return fiber.wait()
 
@@ -79,7 +80,8 @@ class Block:
         """No thread of the block can run and some wait at the barrier: open it, or say why it stays shut."""
         waiting = self.at_barrier
         first = waiting[0]
-        odd = next((f for f in waiting if f.waiting != first.waiting or f.path.place != first.path.place), None)
+        kind, place = first.waiting, first.path.place
+        odd = next((fiber for fiber in waiting if fiber.waiting != kind or fiber.path.place != place), None)
         if odd is not None:
             self._fault(f"{odd} waits at another one, {describe(odd.path.site)}")
         elif len(waiting) < self.size:
@@ -88,8 +90,8 @@ class Block:
             self._open(waiting)
 
     def _open(self, waiting):
-        kind, values = waiting[0].waiting, [bool(fiber.value) for fiber in waiting]
-        outcome = None if kind == "sync" else COMBINE[kind](values)
+        kind = waiting[0].waiting
+        outcome = None if kind == "sync" else COMBINE[kind]([bool(fiber.value) for fiber in waiting])
         order_block(self, waiting)
         self.launch.progress.met()
         for fiber in waiting:

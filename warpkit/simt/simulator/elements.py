@@ -112,13 +112,16 @@ def _vector(kind):
 def _tuple(parts):
     dtype = np.dtype([(f"f{number}", part.dtype) for number, part in enumerate(parts)])
 
+    loads, plain = [part.load for part in parts], all(part.kind == "scalar" for part in parts)
+
     def load(value):
-        return tuple(part.load(value[number]) for number, part in enumerate(parts))
+        items = value.item() if plain else [value[number] for number in range(len(loads))]
+        return tuple([load(item) for load, item in zip(loads, items, strict=True)])
 
     def store(value):
         if len(value) != len(parts):
             raise TypeError(f"a tuple of {len(value)} cannot be stored in one of {len(parts)}")
-        return tuple(part.store(item) for part, item in zip(parts, value, strict=True))
+        return tuple([part.store(item) for part, item in zip(parts, value, strict=True)])
 
     return Element(dtype, "value", load, store)
 

@@ -1,6 +1,7 @@
 """What an index names in an array of a kernel: NumPy's basic indices, bounds checked, negative ones from the end."""
 
 import sys
+from operator import index as position
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from warpkit.errors import BoundsFault
 
 from .held import Held
 from .paths import describe, site_of
+from .scalars import INDEXES
 
 
 class Indexed(Held):
@@ -17,6 +19,9 @@ class Indexed(Held):
 
     def _key(self, index):
         """Return (NumPy basic index with wrapped integers, whether it names one element)."""
+        if type(index) in INDEXES and self._data.ndim == 1:
+            at = position(index)
+            return (at if 0 <= at < self._length else self._wrapped(at, 0, index),), True
         parts = index if type(index) is tuple else (index,)
         data, axis, key, integers = self._data, 0, [], 0
         spare = data.ndim - sum(part is not None and part is not Ellipsis for part in parts)

@@ -18,6 +18,7 @@ from .progress import FUEL, give_way
 from .scalars import INDEXES, NUMBERS
 from .shadow import Buffer
 from .threads import Thread, thread
+from .warps import Group
 
 SCOPES = ("block", "device", "system")
 _poisoned: dict = {}  # what fresh local arrays hold, by shape and dtype
@@ -40,7 +41,8 @@ def meet(value, resolve, mask=None, name="shuffle"):
 
 def meet_at(fiber, frame, value, resolve, mask, name):
     """`meet` for a known thread and calling frame."""
-    fiber.path, fiber.value = call_path(frame), value
+    path = fiber.path = call_path(frame)
+    fiber.value = value
     if mask is not None:
         mask = as_int(mask) & 0xFFFFFFFF
         if not mask >> fiber.lane & 1:
@@ -48,7 +50,15 @@ def meet_at(fiber, frame, value, resolve, mask, name):
             raise LaneFault(f"{name}: {fiber} is not in its own mask 0x{mask:08x}; called at {called}")
     if fiber.launch.progress.suspicious:
         fiber.launch.progress.mark(fiber, frame)
-    return fiber.team.arrive(fiber, mask, resolve, name)
+    groups, key = fiber.team.groups, (path.place, mask)
+    group = groups.get(key)
+    if group is None:
+        group = groups[key] = Group(mask, resolve, name, path)
+    elif path is not group.path and path.order > group.order:
+        group.order = path.order
+    group.lanes.append(fiber)
+    fiber.waiting = group
+    return fiber.wait()
 
 
 def barrier(kind="sync", value=None):

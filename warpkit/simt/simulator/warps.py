@@ -53,19 +53,6 @@ class Warp:
         if self.groups:
             self.release()
 
-    def arrive(self, fiber, mask, resolve, name):
-        """Put the running lane in its group and wait; return its result."""
-        path = fiber.path
-        key = (path.place, mask)
-        group = self.groups.get(key)
-        if group is None:
-            group = self.groups[key] = Group(mask, resolve, name, path)
-        elif path is not group.path and path.order > group.order:
-            group.order = path.order
-        group.lanes.append(fiber)
-        fiber.waiting = group
-        return fiber.wait()
-
     def release(self):
         """Let complete groups go on; when no lane can run, the earliest group without a mask; else find the fault."""
         if len(self.groups) > 1:
