@@ -185,9 +185,12 @@ def scans():
 
 
 def selections():
-    """Selections: by blocks that stay and by blocks of one tile."""
-    tiles = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "small_until": 0}
-    for policy in (device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)):
+    """Selections: by blocks that stay, by blocks of one tile, and from registers."""
+    small = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "small_until": 0}
+    tiles = small | {"one_until": 0, "look_until": 0, "wide_until": 0}
+    looks = small | {"one_until": 0, "one_threads": 256, "look_threads": 64}
+    ring, tile = device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)
+    for policy in (ring, tile, device.SelectPolicy(**looks)):
         x = data(1900, 1)
         given = cuda.to_device(x)
         np.testing.assert_array_equal(device.select(given, is_odd, policy=policy).copy_to_host(), x[x % 2 == 1])

@@ -2,7 +2,8 @@
 
 With POLICY a tile is 160 items of 4 bytes; more than one tile is worked on by the kernel of blocks that stay, with FEW
 by the one with a block for each tile. With ALONE one block works on up to 384 items; up to 600 tiles
-are smaller, from 1000 on larger.
+are smaller, from 1000 on larger. With REGISTERS one block works on up to 128, from registers; up to 5000
+several look back, and where these are of no use one works on up to 600.
 """
 
 import numpy as np
@@ -11,19 +12,24 @@ from tests.warp.matrix import SIMULATOR
 from warpkit import device
 from warpkit.device.select_policy import items_of_thread
 
-NOT_ALONE = {"alone_threads": 32, "small_until": 0, "large_from": 1 << 40}
+NO_REGISTERS = {"one_until": 0, "look_until": 0, "wide_until": 0}
+NOT_ALONE = {"alone_threads": 32, "small_until": 0, "large_from": 1 << 40, **NO_REGISTERS}
 POLICY = device.SelectPolicy(
     threads=32, nbytes=20, stages=3, blocks=2, few_threads=32, few_nbytes=20, most_tiles=0, **NOT_ALONE
 )
 FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20, **NOT_ALONE)
 ALONE = device.SelectPolicy(
     few_threads=64, few_nbytes=12, most_tiles=1 << 20, alone_threads=128, small_threads=32, small_until=600,
-    large_from=1000, large_nbytes=20,
+    large_from=1000, large_nbytes=20, **NO_REGISTERS,
 )  # fmt: skip
-POLICIES = [POLICY, FEW, ALONE] if SIMULATOR else [POLICY, FEW, ALONE, None]
-POLICY_NAMES = ["stay", "few", "alone", "measured"][: len(POLICIES)]
+REGISTERS = device.SelectPolicy(
+    32, 20, 3, 2, few_threads=32, few_nbytes=20, one_threads=64, one_items=2, one_until=128, wide_items=16,
+    wide_until=600, look_threads=64, look_items=2, look_tiles=8, look_until=5000,
+)  # fmt: skip
+POLICIES = [POLICY, FEW, ALONE, REGISTERS] if SIMULATOR else [POLICY, FEW, ALONE, REGISTERS, None]
+POLICY_NAMES = ["stay", "few", "alone", "registers", "measured"][: len(POLICIES)]
 SIZES = (
-    [0, 1, 160, 400, 700, 1001]
+    [0, 1, 128, 129, 160, 400, 601, 700, 1001]
     if SIMULATOR
     else [
         0,
@@ -31,6 +37,9 @@ SIZES = (
         31,
         32,
         33,
+        127,
+        128,
+        129,
         159,
         160,
         161,
@@ -38,12 +47,17 @@ SIZES = (
         257,
         384,
         385,
+        600,
         601,
         999,
         1793,
         4095,
+        4096,
         4097,
-        5121,
+        5000,
+        5001,
+        1 << 14,
+        (1 << 14) + 1,
         (1 << 16) + 5,
         3_000_001,
     ]

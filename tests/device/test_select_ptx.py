@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from tests.ptx import count
+from tests.ptx import count, places
 from warpkit.block.states import packed_dtype
 from warpkit.device import select_keep, select_kernel
 from warpkit.device import select_meaning as meaning
-from warpkit.device.reduce_plan import COUNT, NOTHING
+from warpkit.device.reduce_plan import COUNT, INVERSE, NOTHING
+from warpkit.device.select_few import few_kernel, noted_bytes
 from warpkit.device.select_layout import Compaction
 from warpkit.device.select_policy import DEFAULT, items_of_thread
 from warpkit.device.tiles import TileShape
-from warpkit.simt.specs import Options, array_spec
+from warpkit.simt.specs import Options, array_spec, tuple_spec
 from warpkit.simt.states import state_dtype
 
-from .compiled import image_and_ptx
+from .compiled import assert_registers_only, image_and_ptx
 
 INT32 = np.dtype(np.int32)
 OUT, PLACES = array_spec(INT32, 1), array_spec(np.int64, 1)
@@ -81,3 +82,43 @@ def test_few_items_take_one_tile_a_block():
     assert image.local == image.spills == 0
     assert count(ptx, "call") == 0
     assert image.storable
+
+
+# ------------------------------------------------------------------ few items, from registers
+
+
+FEW_KINDS = KINDS | {"run_length_encode": (Compaction(INT32, **meaning.encoded("", INT32, True)), {"more": PLACES})}
+FEW_CASES = [(kind, shape) for kind, (what, _) in FEW_KINDS.items() for shape in ("one", "wide", "look")
+             if what.few.spreads or shape != "look"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "shape_name"), FEW_CASES)
+def test_few_items_are_in_registers(kind, shape_name):
+    what, specs = FEW_KINDS[kind]
+    shape, looks, runs = getattr(DEFAULT, shape_name), shape_name == "look", kind == "run_length_encode"
+    specs = {"flag": NOTHING, "out": OUT, "more": NOTHING} | specs
+    states = array_spec(state_dtype(np.dtype(np.int32)), 1)
+    given = array_spec(INT32, 1), specs["flag"], specs["out"], specs["more"], array_spec(np.int64, 1), states, COUNT
+    image, ptx = image_and_ptx(few_kernel(what, shape), given, Options(launch_bounds=(shape.threads, 1)))
+    assert_registers_only(image, ptx)
+    votes, barriers, loads = (places(ptx, name) for name in ("vote.sync.ballot", "bar.sync", "ld.global"))
+    each = 2 if kind in ("select_flagged", "unique", "run_length_encode") else 1
+    assert len(votes) == shape.items
+    assert sum(at < votes[0] for at in loads) == each * shape.items  # all of them before one is looked at
+    assert len(barriers) == (2 if looks or runs else 1)
+    assert all(at > barriers[0] for at in places(ptx, "st.global"))  # in place everything has been read by then
+    assert count(ptx, "atom") == (2 if looks else 0)  # of one thread: its number, and a launch's end
+    assert count(ptx, "membar") == count(ptx, "fence") == count(ptx, "cp.async") == 0
+    assert noted_bytes(what, shape) == (2 * shape.tile_items if runs else 0)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float64, np.complex128], ids=str)
+def test_few_items_of_any_size(dtype):
+    item = np.dtype(dtype)
+    for shape in (DEFAULT.one, DEFAULT.look):
+        what = Compaction(item, on_device=True, axes=2, **meaning.unique("", item, True))
+        source = tuple_spec((array_spec(item, 2, False), tuple_spec((INVERSE, INVERSE))))
+        states = array_spec(state_dtype(np.dtype(np.int32)), 1)
+        given = source, NOTHING, array_spec(item, 1), NOTHING, PLACES, states, PLACES
+        image, ptx = image_and_ptx(few_kernel(what, shape), given, Options(launch_bounds=(shape.threads, 1)))
+        assert_registers_only(image, ptx)

@@ -8,7 +8,7 @@ from tests.warp.matrix import SIMULATOR
 from warpkit import device
 
 from .reductions import result, to_device
-from .selections import FEW, POLICY, encoded, flags, parted, runs, same
+from .selections import FEW, POLICY, REGISTERS, encoded, flags, parted, runs, same
 
 MOST = 350 if SIMULATOR else 5000
 
@@ -19,7 +19,7 @@ MOST = 350 if SIMULATOR else 5000
     density=st.sampled_from([0.0, 0.01, 0.3, 1.0]),
     mean=st.sampled_from([1, 2, 60]),
     seed=st.integers(0, 99),
-    policy=st.sampled_from([POLICY, FEW]),
+    policy=st.sampled_from([POLICY, FEW, REGISTERS]),
     data=st.data(),
 )
 def test_random_arrays(n, density, mean, seed, policy, data):

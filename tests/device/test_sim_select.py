@@ -13,6 +13,11 @@ from .selections import NOT_ALONE, encoded, parted, same
 RING = device.SelectPolicy(
     threads=32, nbytes=4, stages=2, blocks=2, few_threads=32, few_nbytes=4, most_tiles=0, **NOT_ALONE
 )
+LOOKS = [
+    device.SelectPolicy(look_threads=32, look_items=1, look_states=states, look_patience=patience,
+                        **NOT_ALONE | {"look_until": 1000})
+    for states, patience in ((1, 0), (2, 1), (1, 50))
+]  # fmt: skip
 TILES = device.SelectPolicy(threads=32, nbytes=4, few_threads=32, few_nbytes=4, most_tiles=1 << 20, **NOT_ALONE)
 
 
@@ -31,6 +36,20 @@ def selecting(policy):
         kept = x[x > 0]
         assert count.copy_to_host() == len(kept)
         assert there.copy_to_host()[: len(kept)].tolist() == kept.tolist()
+
+    return run
+
+
+def changing(policy):
+    """Return run(seed): what differs from the item before it, of as many as a count on the device says."""
+
+    def run(seed):
+        x = data(seed) // 2
+        number = cuda.to_device(np.array([x.size - seed % 3]))
+        same(
+            device.unique(cuda.to_device(x), num_items=number, policy=policy),
+            encoded(x[: max(x.size - seed % 3, 0)])[0],
+        )
 
     return run
 
@@ -69,6 +88,12 @@ def small_slices(monkeypatch):
 @pytest.mark.parametrize("make", [selecting, parting, encoding])
 def test_right_under_every_schedule(make, policy):
     explore(make(policy), 4)
+
+
+@pytest.mark.parametrize("policy", LOOKS, ids=["at once", "soon", "late"])
+@pytest.mark.parametrize("make", [selecting, changing])
+def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(make, policy):
+    explore(make(policy), 6)
 
 
 def test_turning_before_all_is_written_is_found(monkeypatch):

@@ -11,7 +11,8 @@ from ..host.results import landing
 from ..simt import machine
 from ..simt.specs import ArraySpec, array_spec
 from . import again
-from .calls import Job, Port, Use, entered, launched
+from .calls import Job, Port, Rules, Use, entered, launched
+from .overlap import share
 from .reduce_arguments import one_element
 from .reduce_plan import NO_INIT
 from .select_meaning import INT64, Meaning
@@ -55,7 +56,7 @@ def run(
             arrays += (count_out,)
         if num_items is not None:
             arrays += (num_items,)
-        options = count_out is None, num_items is None, policy
+        options = count_out is None, num_items is None, arrays[0] is out, policy  # in place there may be another kernel
         if again.launched_again(meaning.calls, arrays, options, stream):
             return out
     decide = partial(read, *given, out=out, count_out=count_out, num_items=num_items, stream=stream, policy=policy)
@@ -93,7 +94,11 @@ def compaction_job(call: Call, outputs: tuple[Output, ...], count_out: Any) -> J
     call = moved_as_words(call, targets)
     policy = policy_of(name, call.policy, call.items.source.dtype.itemsize)
     plan = plan_of(call, policy, [None if target is None else target.spec for target in targets])
-    launch = plan.launch(call.items.size, handle)
+    launch = plan.launch(
+        call.items.size, handle, targets[0] is None or not share(call.items.source, targets[0].argument)
+    )
+    if launch.apart and rules is not None:
+        rules = Rules([(one, other, False) for one, other, _ in rules.apart], rules.aligned)
     payloads = payloads_of(call, plan, launch, targets, landing.place(INT64, NUMBERS)[0] if lands else NO_COUNT)
     grid, block, held = (launch.blocks, 1, 1), (launch.threads, 1, 1), (call, targets, launch)
     copied = bool(launch.captured)

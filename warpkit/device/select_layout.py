@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..simt.ops import add
+from .select_few_put import ITEMS, Few
 from .select_keep import no_previous
 from .select_tile import as_count, emit_items, finish_count, move_items, nothing_after
 from .tiles import TileShape, whole_pieces
@@ -24,7 +25,7 @@ class Compaction:
     contiguous.  axes, flag_axes: how many they are read with.  on_device: the number of items stands in device memory.
     keep, previous: which items are kept.  move: what moves up.  summarise, op, zero: what tiles add up to; its type is
     that of `zero`.  emit: how a tile is written.  finish: what is written at the end.  after: what all blocks do when
-    they have no more tiles.
+    they have no more tiles.  few: how few items are written.
     """
 
     item: np.dtype[Any]
@@ -45,6 +46,7 @@ class Compaction:
     emit: Callable[..., Any] = emit_items
     finish: Callable[..., Any] = finish_count
     after: Callable[..., Any] = nothing_after
+    few: Few = ITEMS
 
     @property
     def lead(self) -> int:

@@ -14,6 +14,7 @@ from . import select_runs as runs
 from . import select_tile as tile
 from .call_table import CallTable
 from .reduce_operators import keep_in, memo_of
+from .select_few_put import PARTS, POSITIONS, RUNS
 from .select_keep import keep_changed, keep_flagged, keep_true, keep_where, previous_in_slot
 from .select_layout import FEW, NONE
 
@@ -52,7 +53,7 @@ def flagged(name: str, item: np.dtype[Any], few: bool) -> Fields:
 def nonzero(name: str, item: np.dtype[Any], few: bool) -> Fields:
     """Keep the places of what is not 0."""
     no_records(name, item, "is 0")
-    placed = {"positioned": True, "move": tile.move_positions, "emit": tile.emit_positions}
+    placed = {"positioned": True, "move": tile.move_positions, "emit": tile.emit_positions, "few": POSITIONS}
     return {"keep": keep_true, **placed, **counting(few)}
 
 
@@ -65,7 +66,13 @@ def unique(name: str, item: np.dtype[Any], few: bool) -> Fields:
 def encoded(name: str, item: np.dtype[Any], few: bool) -> Fields:
     """Keep what differs from the item before it, and how far it is to the next such item."""
     counted = {"summarise": runs.as_runs, "op": runs.join_runs, "zero": runs.NO_RUNS}
-    written = {"positioned": True, "move": tile.move_both, "emit": runs.emit_runs, "finish": runs.finish_runs}
+    written = {
+        "positioned": True,
+        "move": tile.move_both,
+        "emit": runs.emit_runs,
+        "finish": runs.finish_runs,
+        "few": RUNS,
+    }
     return {**unique(name, item, few), **counted, **written}
 
 
@@ -76,6 +83,7 @@ def partitioned(item: np.dtype[Any]) -> Fields:
         "emit": parts.emit_parts,
         "finish": parts.finish_parts,
         "after": parts.turning(item),
+        "few": PARTS,
     }
 
 

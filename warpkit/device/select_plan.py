@@ -1,4 +1,4 @@
-"""From what is to be kept to a launch: which of the two kernels, how large its tiles, how many blocks."""
+"""From what is to be kept to a launch: which of the kernels, how large its tiles, how many blocks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +17,9 @@ from ..simt.specs import ArraySpec, Options, Spec, array_spec
 from ..simt.states import state_dtype
 from .calls import Items, Port
 from .reduce_plan import COUNT, NOTHING, Flat
+from .scan_few import FewShape
 from .scan_plan import source_packer, source_spec
+from .select_few import MOST_BYTES, few_kernel, noted_bytes
 from .select_kernel import ring_kernel, tile_kernel
 from .select_layout import POSITION, Compaction, shared_bytes
 from .select_policy import SelectPolicy, items_of_thread
@@ -30,7 +32,7 @@ STATIC = 4096  # bytes of shared memory that a block may need besides its tiles
 
 
 class Launch(NamedTuple):
-    """What a launch over some number of items takes. slots: of tile states."""
+    """What a launch over some number of items takes. slots: of tile states.  apart: not in place."""
 
     kernel: machine.Kernel
     blocks: int
@@ -38,18 +40,20 @@ class Launch(NamedTuple):
     shared: int
     slots: int
     captured: Sequence[Argument]
+    apart: bool
 
 
 class Form:
-    """One of the two kernels, with its tiles, compiled when it is first needed.
+    """One of the kernels, with its tiles, compiled when it is first needed.
 
     resident: how many blocks the device holds at once.  function: the user's, if there is one.
     """
 
     def __init__(
-        self, make: Callable[..., Any], what: Compaction, shape: TileShape, specs: Any, blocks: int, function: Any
+        self, make: Callable[..., Any], what: Compaction, shape: Any, specs: Any, blocks: int, function: Any
     ) -> None:
-        self.shape, self.shared, self.specs, self.blocks = shape, shared_bytes(what, shape), specs, blocks
+        self.shape, self.specs, self.blocks = shape, specs, blocks
+        self.shared = (noted_bytes if make is few_kernel else shared_bytes)(what, shape)
         self.program = Program(make(what, shape), Options(launch_bounds=(shape.threads, blocks)))
         self.kernel: machine.Kernel | None = None
         self.resident, self.function = 1, function
@@ -84,44 +88,67 @@ class Plan:
         )
         self.states = array_spec(state_dtype(total), 1)
         self.no_states = machine.array_payload(0, (0,), None, self.states.dtype)
-        whole = (*specs[:-1], self.states, specs[-1])
+        self._specs, self._function, self._what, self.policy = specs, function, what, policy
         size, most = what.item.itemsize, properties.shared_per_block - STATIC
         wide = TileShape(policy.threads, items_of_thread(policy.nbytes, slot_bytes(what)), policy.stages, policy.ahead)
-        self.ring = Form(ring_kernel, what, fitting(name, what, wide, 2, most), whole, policy.blocks, function)
+        self.ring = self._form(ring_kernel, fitting(name, what, wide, 2, most), policy.blocks)
 
         def tiles(threads: int, nbytes: int) -> Form:
-            shape = fitting(name, what, TileShape(threads, items_of_thread(nbytes, size)), 1, most)
-            return Form(tile_kernel, what, shape, whole, 1, function)
+            return self._form(
+                tile_kernel, fitting(name, what, TileShape(threads, items_of_thread(nbytes, size)), 1, most)
+            )
 
         self.tiles = tiles(policy.few_threads, policy.few_nbytes)
         self.alone = tiles(policy.alone_threads, policy.few_nbytes)
         self.small = tiles(policy.small_threads, policy.few_nbytes)
         self.large = tiles(policy.few_threads, policy.large_nbytes)
-        self.small_until, self.large_from = policy.small_until, policy.large_from
+        self._few: dict[FewShape, Form] = {}
+        self.fits = size <= MOST_BYTES and not what.item.names
         # Blocks that wait for all tiles have to draw until none is left: one of a tile's own may not have begun yet.
         waits = what.after is not nothing_after
         self.most_tiles = 1 if waits else max(policy.most_tiles * properties.multiprocessors, 1)
+
+    def _form(self, make: Callable[..., Any], shape: TileShape | FewShape, blocks: int = 1) -> Form:
+        specs = (*self._specs[:-1], self.states, self._specs[-1])
+        return Form(make, self._what, shape, specs, blocks, self._function)
+
+    def _few_for(self, size: int, apart: bool) -> Form | None:
+        policy, several = self.policy, apart and self._what.few.spreads
+        if size <= min(policy.one_until, policy.one.tile_items):
+            shape = policy.one
+        elif several and size <= policy.look_until:
+            shape = policy.look
+        elif not several and size <= min(policy.wide_until, policy.wide.tile_items):
+            shape = policy.wide
+        else:
+            return None
+        return self._few.get(shape) or self._few.setdefault(shape, self._form(few_kernel, shape))
 
     def _tiles_for(self, size: int) -> Form:
         if size <= self.tiles.shape.tile_items:
             return self.tiles
         if size <= self.alone.shape.tile_items:
             return self.alone
-        if size <= self.small_until:
+        if size <= self.policy.small_until:
             return self.small
-        return self.tiles if size < self.large_from else self.large
+        return self.tiles if size < self.policy.large_from else self.large
 
-    def launch(self, size: int, stream: int) -> Launch:
-        """Return what a launch over at most `size` items takes."""
+    def _form_for(self, size: int) -> Form:
         form = self._tiles_for(size)
-        tiles = max(-(-size // form.shape.tile_items), 1)
-        if tiles > self.most_tiles:
-            form = self.ring
-            tiles = -(-size // form.shape.tile_items)
+        return form if -(-size // form.shape.tile_items) <= self.most_tiles else self.ring
+
+    def launch(self, size: int, stream: int, apart: bool) -> Launch:
+        """Return what a launch over at most `size` items takes. apart: no item lies where one is written."""
+        form = (self._few_for(size, apart) if self.fits else None) or self._form_for(size)
         kernel, captured = form.ready(stream)
-        blocks = min(tiles, form.resident) if form is self.ring else tiles
-        slots = tiles + HEAD if tiles > 1 or form is self.ring else 0
-        return Launch(kernel, blocks, form.shape.threads, form.shared, slots, captured)
+        shape, stays = form.shape, form is self.ring
+        few = isinstance(shape, FewShape)
+        threads = shape.threads_for(max(size, 1)) if few else shape.threads
+        tiles = max(-(-size // (threads * shape.items)), 1)
+        looks = shape.states > 0 if few else stays or tiles > 1
+        blocks = min(tiles, form.resident) if stays else tiles
+        slots = tiles + HEAD if looks else 0
+        return Launch(kernel, blocks, threads, form.shared, slots, captured, few and looks)
 
 
 def slot_bytes(what: Compaction) -> int:

@@ -6,8 +6,11 @@ from typing import Any
 from ..errors import Refused
 from ..simt import machine
 from .policies import check_bounds
+from .scan_few import FewShape
 
 MOST_ITEMS = 31  # of a thread: a bit for each in 32; odd, so that threads read from different banks
+
+THREADS = "threads", "few_threads", "alone_threads", "small_threads", "one_threads", "look_threads"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,11 @@ class SelectPolicy:
     multiprocessor.  What is more than such a tile, but not more than `alone_threads` threads with as many bytes each
     hold, is the tile of one block; what is more than that has, up to `small_until` items, tiles of `small_threads`
     threads.
+    Fewest items, of at most 16 bytes and no records, from registers: up to `one_until` one block of `one_threads`
+    threads does with `one_items` each what it can. Then up to `look_until` blocks of `look_items` items a thread look
+    back at one another, at `look_states` states a lane, `look_patience` times before they do the work of one that does
+    not answer; they have 256 threads, or up to `look_threads` where there were else more than `look_tiles` of them.
+    Partitions, runs, and what is written in place has one block with `wide_items` a thread instead, up to `wide_until`.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
 
@@ -37,18 +45,26 @@ class SelectPolicy:
     small_until: int = 1 << 15
     large_from: int = 1 << 19
     large_nbytes: int = 60
+    one_threads: int = 1024
+    one_items: int = 4
+    one_until: int = 1 << 12
+    wide_items: int = 8
+    wide_until: int = 1 << 13
+    look_threads: int = 1024
+    look_items: int = 4
+    look_tiles: int = 64
+    look_states: int = 1
+    look_patience: int = 64
+    look_until: int = 1 << 18
 
     def __post_init__(self) -> None:
-        for name in ("threads", "few_threads", "alone_threads", "small_threads"):
+        for name in THREADS:
             threads = getattr(self, name)
             if threads not in (32, 64, 128, 256, 512, 1024):
                 raise Refused(f"SelectPolicy: {name} must be a power of two from 32 to 1024, not {threads!r}.")
         check_bounds(
             self,
-            threads=(32, 1024),
-            few_threads=(32, 1024),
-            alone_threads=(32, 1024),
-            small_threads=(32, 1024),
+            **dict.fromkeys(THREADS, (32, 1024)),
             nbytes=(1, 512),
             few_nbytes=(1, 512),
             large_nbytes=(1, 512),
@@ -58,7 +74,31 @@ class SelectPolicy:
             ahead=(1, 7),
             blocks=(1, 32),
             most_tiles=(0, 1 << 20),
+            one_items=(1, 16),
+            one_until=(0, 1 << 14),
+            wide_items=(1, 16),
+            wide_until=(0, 1 << 14),
+            look_items=(1, 32),
+            look_tiles=(1, 1 << 20),
+            look_states=(1, 32),
+            look_patience=(0, 1 << 20),
+            look_until=(0, 1 << 30),
         )
+
+    @property
+    def one(self) -> FewShape:
+        """Return the shape of the one block that compacts few items."""
+        return FewShape(self.one_threads, self.one_items)
+
+    @property
+    def wide(self) -> FewShape:
+        """Return the shape of the one block where several are of no use."""
+        return FewShape(self.one_threads, self.wide_items)
+
+    @property
+    def look(self) -> FewShape:
+        """Return the shape of blocks that look back."""
+        return FewShape(self.look_threads, self.look_items, 0, self.look_states, self.look_patience, self.look_tiles)
 
 
 DEFAULT = SelectPolicy()
