@@ -1,5 +1,6 @@
 """What the memory operations of the waist stand on in the simulator: ordered and vector access, values as bytes."""
 
+import functools
 import struct
 import sys
 from operator import index as as_int
@@ -100,11 +101,45 @@ _LAYOUTS = {
 _WORDS = {make: -(-layout.size // 4) for make, layout in _LAYOUTS.items()}
 
 
+class Flat:
+    """How tuples of numbers of these types lie in memory: the widest first."""
+
+    def __init__(self, kinds: tuple[type, ...]) -> None:
+        self.order = sorted(range(len(kinds)), key=lambda at: -_LAYOUTS[kinds[at]].size)
+        self.layout = struct.Struct("<" + "".join([_LAYOUTS[kinds[at]].format[1:] for at in self.order]))
+        self.numbers = [NUMBERS[kinds[at]] for at in self.order]
+
+    def pack(self, value: tuple) -> bytes | None:
+        """Return the bytes of a tuple; None where one of its numbers is a NaN."""
+        ordered = [value[at] for at in self.order]
+        return None if any([number != number for number in ordered]) else self.layout.pack(*ordered)
+
+    def unpack(self, data: bytes) -> tuple | None:
+        """Return the tuple that such bytes are of; None where one of its numbers is a NaN."""
+        parts = self.layout.unpack_from(data)
+        if any([number != number for number in parts]):
+            return None
+        found: list = list(parts)
+        for at, numbers, number in zip(self.order, self.numbers, parts, strict=True):
+            found[at] = numbers[number]
+        return tuple(found)
+
+
+@functools.cache
+def _flat(*kinds: type) -> Flat | None:
+    """Return how tuples of these types lie in memory, where all are numbers."""
+    return Flat(kinds) if kinds and all(kind in _LAYOUTS for kind in kinds) else None
+
+
 def packed(value: Any) -> bytes:
     """Return the bytes of any value that moves, leaf after leaf, the widest first so that none is padded."""
     layout = _LAYOUTS.get(type(value))
     if layout is not None and value == value:
         return layout.pack(value)
+    flat = _flat(*map(type, value)) if type(value) is tuple else None
+    data = None if flat is None else flat.pack(value)
+    if data is not None:
+        return data
     leaves = leaves_of(value)
     return b"".join([_bytes_of(leaves[at]) for at in _widest_first(leaves)])
 
@@ -116,6 +151,10 @@ def unpacked(data: bytes, like: Any) -> Any:
         number = layout.unpack_from(data)[0]
         if number == number:
             return NUMBERS[type(like)][number]
+    flat = _flat(*map(type, like)) if type(like) is tuple else None
+    whole = None if flat is None else flat.unpack(data)
+    if whole is not None:
+        return whole
     leaves, offset = leaves_of(like), 0
     found = list(leaves)
     for at in _widest_first(leaves):
@@ -128,7 +167,10 @@ def unpacked(data: bytes, like: Any) -> Any:
 def words_in(value: Any) -> int:
     """Return how many 32-bit words hold a value."""
     known = _WORDS.get(type(value))
-    return -(-len(packed(value)) // 4) if known is None else known
+    if known is not None:
+        return known
+    flat = _flat(*map(type, value)) if type(value) is tuple else None
+    return -(-(len(packed(value)) if flat is None else flat.layout.size) // 4)
 
 
 def to_words(value: Any) -> list[int]:

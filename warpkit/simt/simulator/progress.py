@@ -9,6 +9,7 @@ only go on like that.
 import os
 import sys
 from functools import cache
+from operator import index
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import numpy as np
@@ -153,23 +154,28 @@ def _value(value):
     if kind in AS_THEY_ARE:
         return value
     if kind in INDEXES:
-        return kind, int(value)
-    if isinstance(value, (int, str, bytes, ModuleType, type, BuiltinFunctionType, np.dtype)):
-        return value
-    if isinstance(value, np.generic):
-        return type(value), value.tobytes()
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, (tuple, list)):
-        return tuple(_value(item) for item in value)
-    if isinstance(value, FunctionType):
-        cells = tuple(_value(cell.cell_contents) for cell in value.__closure__ or ())
-        return id(value.__code__), cells
-    if hasattr(type(value), "_state_"):
-        return type(value), value._state_
-    if type(value).__module__.startswith(("warpkit.", "numba.")):
-        return id(value)
-    return object()
+        return kind, index(value)
+    return _way(kind)(value)
+
+
+@cache
+def _way(kind):
+    """Return what makes such a hashable of values of a type."""
+    if issubclass(kind, (int, str, bytes, ModuleType, type, BuiltinFunctionType, np.dtype)):
+        return lambda value: value
+    if issubclass(kind, np.generic):
+        return lambda value: (kind, value.tobytes())
+    if issubclass(kind, float):
+        return repr
+    if issubclass(kind, (tuple, list)):
+        return lambda value: tuple([_value(item) for item in value])
+    if issubclass(kind, FunctionType):
+        return lambda value: (id(value.__code__), tuple([_value(cell.cell_contents) for cell in value.__closure__ or ()]))
+    if hasattr(kind, "_state_"):
+        return lambda value: (kind, value._state_)
+    if kind.__module__.startswith(("warpkit.", "numba.")):
+        return id
+    return lambda value: object()
 
 
 def give_way(fiber, reads=1, weight=1):
