@@ -1,7 +1,9 @@
 """What the tests of reductions are run over: sizes, layouts, data that cannot hide a fault, and NumPy's answer.
 
-The simulator runs small sizes with a small policy, whose grids have up to four blocks and whose tiles are 64 reads.
+The simulator runs small sizes with small policies, whose grids have up to four blocks and whose tiles are 64 reads.
 """
+
+from dataclasses import replace
 
 import numpy as np
 from numba import cuda
@@ -10,9 +12,11 @@ from tests.warp.matrix import SIMULATOR, away_from_zero, random_bits
 from warpkit import device
 from warpkit.host.arrays import as_argument
 
-POLICY = device.ReducePolicy(threads=32, loads=2, least_loads=1, single_loads=32, single_threads=32)
+POLICY = device.ReducePolicy(threads=32, loads=2, least_loads=1, single_loads=32, single_threads=32, few_until=0)
 DEFAULT = POLICY if SIMULATOR else device.ReducePolicy()
-POLICIES = [POLICY] if SIMULATOR else [None, POLICY]
+# Few items: of one warp; of one block, of two kinds; of several blocks. And then the kernel of any number.
+FEW = replace(POLICY, few_threads=64, few_loads=1, single_threads=64, single_loads=128, few_until=300)
+POLICIES = [POLICY, FEW] if SIMULATOR else [None, POLICY, FEW, device.ReducePolicy(few_until=0)]
 SIZES = (
     [0, 1, 2, 31, 33, 257, 1100]
     if SIMULATOR

@@ -11,7 +11,7 @@ from tests.warp.matrix import label
 from warpkit import device
 from warpkit.device.reduce_families import FAMILIES
 from warpkit.device.reduce_operators import reduce_family
-from warpkit.device.reduce_plan import kernel_of, reading_of
+from warpkit.device.reduce_working import ReductionOf, program_of
 from warpkit.simt.numba_cuda.compiler import compile_image
 from warpkit.simt.specs import array_spec
 
@@ -24,7 +24,8 @@ def kernel(family, dtype, ndim=1, contiguous=True, counted=False):
     """Return the kernel of a reduction and the specs of its arguments."""
     meaning, total, result = family.build(family.name, np.dtype(dtype), None)
     array, counter = array_spec(dtype, ndim, contiguous), array_spec(np.int64, 1) if counted else None
-    return kernel_of(meaning, reading_of(array, counted, POLICY), array, total, result, None, counter)
+    program, specs = program_of(ReductionOf(meaning, array, total, result, None, counter, True), POLICY, None)
+    return program.function, specs
 
 
 @functools.cache

@@ -21,9 +21,10 @@ from .calls import Job, Port, Rules, Use
 from .reduce_arguments import counted, init_payload, init_spec, line_of, one_element, out_payload
 from .reduce_families import Family
 from .reduce_meaning import result_after
-from .reduce_plan import NO_INIT, SHARES, Flat, Reduction, Sized, flat_of
+from .reduce_plan import NO_INIT, Flat, flat_of
 from .reduce_policy import ReducePolicy, policy_for
 from .reduce_rules import check_goes_into, check_holds
+from .reduce_working import SHARES, Reduction, ReductionOf, Sized, Working
 
 
 def run(
@@ -54,13 +55,14 @@ def run(
         check_items(family, plan, init, counter)
     handle, visitors = enter(stream, arguments)
     payload = source.payload if flat.pack is None else flat.pack(source.pointer, source.owner)
-    captured = () if plan.fixed else plan.captured(handle)
-    sized = plan.sized(n, flat.extents)
+    working = plan.working(n)
+    captured = () if plan.fixed else working.captured(handle)
+    sized = working.sized(n, flat.extents)
     count = None if counter is None else line_of(counter)
     first = NO_INIT if init is None else init_payload(plan.total, initial(family.name, init, plan.total))
     if target is None:
-        return fetched(family, plan, (sized, payload, count, first), captured, handle)
-    plan.launch(sized, payload, count, first, out_payload(family, target), captured, handle)
+        return fetched(family, working, (sized, payload, count, first), captured, handle)
+    working.launch(sized, payload, count, first, out_payload(family, target), captured, handle)
     if visitors:
         keep(visitors, handle)
     return out
@@ -78,16 +80,17 @@ def read_to(family: Family, x: Any, out: Any, stream: Any) -> Job:
     out_payload(family, target)
     line = flat_of(target.layout, "out")
     handle, visitors = enter(stream, (source, target))
-    sized = plan.sized(flat.size, flat.extents)
+    working = plan.working(flat.size)
+    sized = working.sized(flat.size, flat.extents)
     payloads = (
-        Port(0, flat.spec, flat.pack or source.layout.pack),
         sized.count,
+        Port(0, flat.spec, flat.pack or source.layout.pack),
+        Port(1, line.spec, line.pack or target.layout.pack),
         sized.inverses,
         NO_INIT,
-        Use(SHARES, plan.store, sized.slots) if sized.slots else plan.no_store,
-        Port(1, line.spec, line.pack or target.layout.pack),
+        Use(SHARES, working.store, sized.slots) if sized.slots else working.no_store,
     )
-    return Job(plan.kernel, sized.grid, sized.block, 0, payloads, out, handle, visitors,
+    return Job(sized.kernel, sized.grid, sized.block, 0, payloads, out, handle, visitors,
                arguments=(source, target), rules=Rules())  # fmt: skip
 
 
@@ -121,7 +124,7 @@ def compiled(
     if policy is None:
         policy = policy_for(machine.properties().compute_capability, array.dtype.itemsize)
     count = None if counter is None else one_element(counter)
-    return Reduction(meaning, array, total, to or result, first, count, policy, family.fixed)
+    return Reduction(ReductionOf(meaning, array, total, to or result, first, count, family.fixed), policy)
 
 
 def check_items(family: Family, plan: Reduction, init: Any, counter: Argument | None) -> None:
@@ -135,17 +138,17 @@ def check_items(family: Family, plan: Reduction, init: Any, counter: Argument | 
 
 
 def fetched(
-    family: Family, plan: Reduction, given: tuple[Sized, Any, Any, Any], captured: Sequence[Argument], stream: int
+    family: Family, working: Working, given: tuple[Sized, Any, Any, Any], captured: Sequence[Argument], stream: int
 ) -> Any:
     """Launch with what is `given`, wait, and return the result: a NumPy scalar, of two elements a tuple of them."""
     if stream and machine.is_capturing(stream):
         raise Refused(f"{family.name}: a result on the host has to be waited for, which no graph can; pass out=.")
-    payload, view = landing.place(plan.result, family.parts)
+    payload, view = landing.place(working.what.result, family.parts)
     try:
-        plan.launch(*given, payload, captured, stream)
+        working.launch(*given, payload, captured, stream)
         machine.stream_synchronize(stream)
     except BaseException:
-        landing.leave(plan.result, family.parts)  # the kernel may still write there
+        landing.leave(working.what.result, family.parts)  # the kernel may still write there
         raise
     results = view.copy()
     return results[0] if family.parts == 1 else tuple(results)

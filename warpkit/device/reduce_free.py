@@ -137,9 +137,9 @@ def free_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
     """Return the kernel that reduces as `meaning` says what it reads as `reading` says.
 
     Called by: a grid of blocks of whole warps.
-    Args: x: the array.  count: see `reading.number`.  inverses: 1 / blocks, or 0 where every
+    Args: count: see `reading.number`.  x: the array.  out: the result.  inverses: 1 / blocks, or 0 where every
     thread reads at most `reading.loads` vectors of fewer than 2**31 items; then 1 / extents of `x`.  init: what to
-    start with, of any type where there is none.  store: scratch for as many blocks as the grid has.  out: the result.
+    start with, of any type where there is none.  store: scratch for as many blocks as the grid has.
     """
     lift, op, empty = meaning.lift, meaning.op, meaning.empty
     settle, finish, put = meaning.settle, meaning.finish, meaning.put
@@ -148,7 +148,7 @@ def free_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
     loads, held = reading.loads, reading.loads * reading.length
     item, total_type, small = reading.item, meaning.total, meaning.narrow
 
-    def reduce_in_any_order(x, count, inverses, init, store, out):
+    def reduce_in_any_order(count, x, out, inverses, init, store):
         items, totals = local_array(held, item), local_array(loads, total_type)
         like = state_value(store)
         words = scratch(SLOTS, like)

@@ -154,7 +154,7 @@ def ordered_kernel(meaning: Meaning, reading: Reading) -> Callable[..., Any]:
     length, length_shift, item_shift = reading.length, reading.length_shift, reading.item_shift
     held, item, total_type = ROWS * reading.length, reading.item, meaning.total
 
-    def reduce_in_order(x, count, inverses, init, store, out):
+    def reduce_in_order(count, x, out, inverses, init, store):
         items, rows_of_lane = local_array(held, item), local_array(ROWS, total_type)
         like = state_value(store)
         words = scratch(SLOTS, like)

@@ -50,17 +50,18 @@ def prepared(
         given |= replaced
         return prepared(family, given["x"], given["out"], dtype, given["init"], given["num_items"], handle, policy)
 
-    captured = plan.captured(handle)
-    sized = plan.sized(n, flat.extents)
-    store = own_scratch(plan.store, sized.slots, handle) if sized.slots else None
+    working = plan.working(n)
+    captured = working.captured(handle)
+    sized = working.sized(n, flat.extents)
+    store = own_scratch(working.store, sized.slots, handle) if sized.slots else None
     payloads = [
-        source.payload if flat.pack is None else flat.pack(source.pointer, source.owner),
         sized.count if counter is None else line_of(counter),
+        source.payload if flat.pack is None else flat.pack(source.pointer, source.owner),
+        out_payload(family, target),
         sized.inverses,
         NO_INIT if init is None else init_payload(plan.total, initial(family.name, init, plan.total)),
-        plan.no_store if store is None else store.argument.payload,
-        out_payload(family, target),
+        working.no_store if store is None else store.argument.payload,
         *[argument.payload for argument in captured],
     ]
-    step = KernelStep(plan.kernel, sized.grid, sized.block, 0, payloads)
+    step = KernelStep(sized.kernel, sized.grid, sized.block, 0, payloads)
     return Prepared([step], handle, (x, result, num_items, arguments, captured, store, plan), again, result)

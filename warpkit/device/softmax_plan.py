@@ -13,7 +13,8 @@ from ..host.program import Program
 from ..simt import machine
 from ..simt.specs import ArraySpec, Options, Spec, array_spec, c_strides, tuple_spec
 from .calls import Use
-from .reduce_plan import COUNT, INVERSE, flat_of, lined_up, power_of_two
+from .reduce_plan import COUNT, INVERSE, flat_of, lined_up
+from .reduce_policy import power_of_two
 from .reduce_reading import VECTOR_BYTES
 from .softmax_kernel import Access, Form, softmax_kernel
 from .softmax_long import long_kernel, slots_of
