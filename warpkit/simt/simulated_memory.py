@@ -57,7 +57,7 @@ def _check_element(name: str, array: Any, index: Any) -> None:
         rules.check_element(name, kind_of_value(array), ndim, kind_of_value(index))
         rules.check_whole(name, array.itemsize)
         _passed.add(key)
-    if int(index) < 0:
+    if as_int(index) < 0:
         raise BoundsFault(f"{name}: index {int(index)} lies outside the array; here a negative index does not wrap")
 
 
@@ -107,20 +107,23 @@ class Flat:
     def __init__(self, kinds: tuple[type, ...]) -> None:
         self.order = sorted(range(len(kinds)), key=lambda at: -_LAYOUTS[kinds[at]].size)
         self.layout = struct.Struct("<" + "".join([_LAYOUTS[kinds[at]].format[1:] for at in self.order]))
+        self.real = [at for at, kind in enumerate(kinds) if DTYPES[kind].kind == "f"]
         self.numbers = [NUMBERS[kinds[at]] for at in self.order]
 
     def pack(self, value: tuple) -> bytes | None:
         """Return the bytes of a tuple; None where one of its numbers is a NaN."""
-        ordered = [value[at] for at in self.order]
-        return None if any([number != number for number in ordered]) else self.layout.pack(*ordered)
+        for at in self.real:
+            if value[at] != value[at]:
+                return None
+        return self.layout.pack(*[value[at] for at in self.order])
 
     def unpack(self, data: bytes) -> tuple | None:
         """Return the tuple that such bytes are of; None where one of its numbers is a NaN."""
         parts = self.layout.unpack_from(data)
-        if any([number != number for number in parts]):
-            return None
         found: list = list(parts)
         for at, numbers, number in zip(self.order, self.numbers, parts, strict=True):
+            if number != number:
+                return None
             found[at] = numbers[number]
         return tuple(found)
 

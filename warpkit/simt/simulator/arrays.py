@@ -73,7 +73,8 @@ class KernelArray(Indexed):
         self._launch.fuel -= 1
         if self._launch.fuel < 0:
             refuel(self._launch)
-        self._touch(key, None, frame)
+        if self._watch is not None:
+            self._touch(key, None, frame)
         return self._element.load(self._data.item(key) if self._element.kind == "scalar" else self._data[key])
 
     def _write(self, index, value, frame):
@@ -85,7 +86,8 @@ class KernelArray(Indexed):
         key, whole = (index, False) if type(index) is slice else self._key(index)
         if whole:
             bits = record_data(value) if self._element.kind == "record" else self._element.store(value)
-            self._touch(key, (bits,), frame)
+            if self._watch is not None:
+                self._touch(key, (bits,), frame)
             self._data[key] = bits
             return
         target = self._read(index, frame)
@@ -96,8 +98,6 @@ class KernelArray(Indexed):
         """Report one element's access to the watch; `written` is (bits,) for a store."""
         if self._exploring:
             switch_point(self._launch)
-        if self._watch is None:
-            return
         if written is None:
             self._watch.load(self._offset(key), self._data.itemsize, frame)
         else:

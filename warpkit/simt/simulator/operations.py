@@ -184,9 +184,10 @@ def atomic_at(frame, name, array, index, values):
     values = [element.load(element.store(value)) for value in values]
     if array._exploring:
         shadow.switch_point(fiber.launch)
-    old = element.load(data.item(key))
+    was = data.item(key)
+    old = element.load(was)
     new = element.store(compute(old, *values))
-    changes = _differs(new, data, key)
+    changes = new != was if type(new) is int else _differs(new, data, key)
     _pass_on(array, key, "relaxed", True, True, frame)
     if changes:
         data[key] = new

@@ -170,7 +170,7 @@ def _way(kind):
     if issubclass(kind, (tuple, list)):
         return lambda value: tuple([_value(item) for item in value])
     if issubclass(kind, FunctionType):
-        return lambda value: (id(value.__code__), tuple([_value(cell.cell_contents) for cell in value.__closure__ or ()]))
+        return lambda value: (id(value.__code__), _value([cell.cell_contents for cell in value.__closure__ or ()]))
     if hasattr(kind, "_state_"):
         return lambda value: (kind, value._state_)
     if kind.__module__.startswith(("warpkit.", "numba.")):

@@ -208,8 +208,9 @@ def _make(name):
 
 REALS: set = {float, np.float16, np.float32, np.float64}
 INDEXES: set = {int}
-TABLES = {kind: Numbers(kind) for kind in map(np.sctypeDict.get, _NAMES) if issubclass(kind, np.integer)}
-TABLES |= {kind: Floats(kind) for kind in map(np.sctypeDict.get, _NAMES) if issubclass(kind, np.floating)}
+_KINDS = [getattr(np, name) for name in _NAMES]
+TABLES = {kind: Numbers(kind) for kind in _KINDS if issubclass(kind, np.integer)}
+TABLES |= {kind: Floats(kind) for kind in _KINDS if issubclass(kind, np.floating)}
 SCALARS = {np.bool_: bool} | {getattr(np, name): _make(name) for name in _NAMES}
 SCALARS[np.longlong], SCALARS[np.ulonglong] = SCALARS[np.int64], SCALARS[np.uint64]
 for _kind, _numbers in TABLES.items():

@@ -100,9 +100,11 @@ class Buffer:
         fiber = getcurrent()
         if type(fiber) is not Thread:
             return
-        self._forget_epoch()
-        cells = self._cells(offset, size)
-        if self.block is not None or self.launch.exploring:
+        block, unit = self.block, self.unit
+        if block is not None and self.epoch != block.epoch:
+            self._forget_epoch()
+        cells = (offset // unit,) if size == unit else self._cells(offset, size)
+        if block is not None or self.launch.exploring:
             entry = (fiber, fiber.tick, fiber.block.epoch, site_of(frame), writes)
             for cell in cells:
                 self._check_ordered(cell, entry, offset)
@@ -151,11 +153,10 @@ class Buffer:
 
     def _forget_epoch(self):
         """A block's barrier orders everything in its shared memory."""
-        if self.block is not None and self.epoch != self.block.epoch:
-            self.epoch = self.block.epoch
-            self.writes.clear()
-            self.reads.clear()
-            self.atomics.clear()
+        self.epoch = self.block.epoch
+        self.writes.clear()
+        self.reads.clear()
+        self.atomics.clear()
 
     def _cells(self, offset, size):
         return range(offset // self.unit, (offset + size - 1) // self.unit + 1)

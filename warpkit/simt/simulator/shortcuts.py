@@ -17,42 +17,46 @@ class Known(dict):
 def _arithmetic(number):
     """Return methods by (operator, whether the sides are swapped); `number` makes the sides Python's numbers."""
     return {
-        ("add", False): lambda known, slow: lambda a, b: (
-            slow(a, b) if (found := known[type(b)]) is None else found[number(a) + number(b)]
+        ("add", False): lambda known, slow: (
+            lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[number(a) + number(b)]
         ),
-        ("sub", False): lambda known, slow: lambda a, b: (
-            slow(a, b) if (found := known[type(b)]) is None else found[number(a) - number(b)]
+        ("sub", False): lambda known, slow: (
+            lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[number(a) - number(b)]
         ),
-        ("sub", True): lambda known, slow: lambda a, b: (
-            slow(a, b) if (found := known[type(b)]) is None else found[number(b) - number(a)]
+        ("sub", True): lambda known, slow: (
+            lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[number(b) - number(a)]
         ),
-        ("mul", False): lambda known, slow: lambda a, b: (
-            slow(a, b) if (found := known[type(b)]) is None else found[number(a) * number(b)]
+        ("mul", False): lambda known, slow: (
+            lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[number(a) * number(b)]
         ),
     }
 
 
 _WHOLE = {
-    ("and_", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None else found[index(a) & index(b)]
+    ("and_", False): lambda known, slow: (
+        lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[index(a) & index(b)]
     ),
-    ("or_", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None else found[index(a) | index(b)]
+    ("or_", False): lambda known, slow: (
+        lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[index(a) | index(b)]
     ),
-    ("xor", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None else found[index(a) ^ index(b)]
+    ("xor", False): lambda known, slow: (
+        lambda a, b: slow(a, b) if (found := known[type(b)]) is None else found[index(a) ^ index(b)]
     ),
-    ("rshift", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None or not 0 <= (by := index(b)) < 64 else found[index(a) >> by]
+    ("rshift", False): lambda known, slow: (
+        lambda a, b: (
+            slow(a, b) if (found := known[type(b)]) is None or not 0 <= (by := index(b)) < 64 else found[index(a) >> by]
+        )
     ),
-    ("lshift", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None or not 0 <= (by := index(b)) < 64 else found[index(a) << by]
+    ("lshift", False): lambda known, slow: (
+        lambda a, b: (
+            slow(a, b) if (found := known[type(b)]) is None or not 0 <= (by := index(b)) < 64 else found[index(a) << by]
+        )
     ),
-    ("floordiv", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None or not (by := index(b)) else found[index(a) // by]
+    ("floordiv", False): lambda known, slow: (
+        lambda a, b: slow(a, b) if (found := known[type(b)]) is None or not (by := index(b)) else found[index(a) // by]
     ),
-    ("mod", False): lambda known, slow: lambda a, b: (
-        slow(a, b) if (found := known[type(b)]) is None or not (by := index(b)) else found[index(a) % by]
+    ("mod", False): lambda known, slow: (
+        lambda a, b: slow(a, b) if (found := known[type(b)]) is None or not (by := index(b)) else found[index(a) % by]
     ),
 }
 INTEGERS, FLOATS = _arithmetic(index) | _WHOLE, _arithmetic(float)
