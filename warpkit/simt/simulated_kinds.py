@@ -33,7 +33,7 @@ def checked(function, check, host=False):
             given = [kwargs.get(name, item) for name, item in zip(names, given, strict=True)]
         if len(args) < needed and any(item is inspect.Parameter.empty for item in given):
             return function(*args, **kwargs)  # whose own TypeError names what is missing
-        key = tuple(map(_key, given))
+        key = tuple([kind if (kind := type(item)) in _KINDS else _key(item) for item in given])
         if key not in passed:
             try:
                 check(*map(kind_of_value, given))

@@ -147,8 +147,9 @@ def read_at(frame, array, index, order):
         return array._read(index, frame)
     fiber, key = _ordered(array, index, order)
     give_way(fiber, FUEL // 8, 8)
-    _pass_on(array, key, order, True, False, frame)
-    return array._element.load(array._data.item(key) if array._element.kind == "scalar" else array._data[key])
+    if array._buffer is not None:
+        array._buffer.ordered(array._offset(key), array._data.itemsize, order, True, False, frame)
+    return array._load(array._item(key) if array._element.kind == "scalar" else array._data[key])
 
 
 def write(array, index, value, order="plain"):

@@ -59,13 +59,6 @@ class Progress:
         if self.reads > MOST_READS or all(f.spin_version == self.version and f.repeats >= REPEATS for f in running):
             self._stuck(running)
 
-    def spent(self, fiber, reads, weight):
-        """Note that a thread gave the processor away after `reads` reads."""
-        self.quiet += weight
-        self.reads += reads
-        if self.suspicious:
-            self.mark(fiber, sys._getframe(2))
-
     def meets(self, fiber):
         """Note that a thread comes to a barrier of its block or of the grid."""
         if self.suspicious:
@@ -179,9 +172,12 @@ def _way(kind):
 
 
 def give_way(fiber, reads=1, weight=1):
-    """Let others run; this thread stays able to run."""
-    launch = fiber.launch
-    launch.progress.spent(fiber, reads, weight)
+    """Let others run after `reads` reads; this thread stays able to run."""
+    progress = fiber.launch.progress
+    progress.quiet += weight
+    progress.reads += reads
+    if progress.suspicious:
+        progress.mark(fiber, sys._getframe(1))
     fiber.waiting, fiber.path = "turn", None
     fiber.team.ready.append(fiber)
     fiber.wait()
