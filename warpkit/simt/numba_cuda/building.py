@@ -3,7 +3,7 @@
 import contextlib
 import types as python
 
-from numba.cuda import dispatcher, utils
+from numba.cuda import dispatcher, types, utils
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.descriptor import cuda_target
@@ -48,7 +48,7 @@ def build(function, args, return_type, options, scope, receiver=None):
         cuda_target.typing_context, cuda_target.target_context, None, args if receiver is None else args[1:],
         return_type, flags, {}, CUDACallConv(cuda_target.target_context), {},
     )  # fmt: skip
-    compiler.scope, compiler.receiver = scope, receiver
+    compiler.scope, compiler.receiver, compiler.is_kernel = scope, receiver, return_type is types.void
     with utils.numba_target_override():
         result = compiler.compile_extra(function)
     result.library.finalize()

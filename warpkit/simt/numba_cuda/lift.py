@@ -11,9 +11,11 @@ from numba.cuda.core.ir_utils import build_definitions, get_definition, guard
 from numba.cuda.core.untyped_passes import FindLiterallyCalls, MakeFunctionToJitFunction
 
 from ..captured import Bound, Placeholder
+from ..constants import is_library
 from .bound import bind
 from .closures import CONSTANTS, MakeClosures
 from .inference import use_own
+from .pipeline import Passes, has_nested
 
 
 class LiftingCompiler(CUDACompiler):
@@ -23,10 +25,16 @@ class LiftingCompiler(CUDACompiler):
     positions: those of the arrays that became a kernel's last arguments.
     """
 
-    scope, receiver, positions = None, None, ()
+    scope, receiver, positions, is_kernel = None, None, (), False
 
     def define_pipelines(self):
-        """Insert the pass where everything is inlined and nothing is typed yet; and one that helps Numba's closures."""
+        """Insert the pass where everything is inlined and nothing is typed yet; and one that helps Numba's closures.
+
+        The library's own functions have the passes that all of its functions have.
+        """
+        function = self.state.func_id
+        if function.modname.startswith("warpkit.") and is_library(function.modname) and not has_nested(function.code):
+            return [Passes(lift)]
         (manager,) = super().define_pipelines()
         for step, before in ((MakeClosures, MakeFunctionToJitFunction), (LiftCaptured, FindLiterallyCalls)):
             at = [known for known, _ in manager.passes].index(before)
@@ -45,13 +53,19 @@ class LiftCaptured(FunctionPass):
 
     def run_pass(self, state):
         """Rewrite one function."""
-        lifting = _Lifting(state)
-        for block in state.func_ir.blocks.values():
-            for statement in block.body:
-                if isinstance(statement, ir.assign_types):
-                    lifting.rewrite(statement)
-        lifting.finish()
+        lift(state)
+        postproc.PostProcessor(state.func_ir).run()
         return True
+
+
+def lift(state):
+    """Rewrite one function."""
+    lifting = _Lifting(state)
+    for block in state.func_ir.blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.assign_types):
+                lifting.rewrite(statement)
+    lifting.finish()
 
 
 class _Lifting:
@@ -140,7 +154,6 @@ class _Lifting:
             state.pipeline.positions = tuple(position for position, _ in arrays)
         self.entry.body[:0] = [*taken, *self.statements]
         self.ir._definitions = build_definitions(self.ir.blocks)
-        postproc.PostProcessor(self.ir).run()
 
     def receive(self, receiver, arrays, loc):
         """Make the struct of a function's arrays its first argument; return what takes the arrays out of it."""

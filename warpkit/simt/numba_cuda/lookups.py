@@ -140,6 +140,12 @@ def _list_variables(ask):
     return variables
 
 
+def _truth(model, builder, value):
+    """Return a bool that was a byte; Numba goes through memory and two branches."""
+    return builder.icmp_unsigned("!=", value, value.type(0))
+
+
+type(cuda_target.target_context.data_model_manager.lookup(types.boolean)).from_data = _truth
 ir.Inst._rec_list_vars = _list_variables(ir.Inst._rec_list_vars)
 base.BaseContext.get_abi_sizeof = _remember_sizes(base.BaseContext.get_abi_sizeof)
 base.BaseContext.get_abi_alignment = _remember_sizes(base.BaseContext.get_abi_alignment)

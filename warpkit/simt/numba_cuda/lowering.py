@@ -19,13 +19,26 @@ _numbers = itertools.count()
 
 
 class _Convention(CUDACallConv):
-    """Numba's convention with short names, and without what nothing asks of a status."""
+    """Numba's convention for one function, with a short name, and without what nothing asks of a status.
+
+    What a call writes is not filled with zeros before.
+    certain: True once the function is known to end with a value: then nobody asks how it ended.
+    """
 
     needs_env = False
 
     def __init__(self, context):
         super().__init__(context)
-        self._packers = {}
+        self._packers, self.certain, self._failing = {}, False, False
+
+    def is_complete(self):
+        """Take note that the whole code of the function is there."""
+        self.certain = not self._failing
+
+    def _return_errcode_raw(self, builder, code):
+        """Return from the function."""
+        self._failing = self._failing or code is not RETCODE_OK
+        super()._return_errcode_raw(builder, code)
 
     def _get_arg_packer(self, argtypes):
         """Return what takes arguments of these types to pieces."""
@@ -42,12 +55,19 @@ class _Convention(CUDACallConv):
 
     def call_function(self, builder, callee, resty, argtys, args):
         """Call a function."""
-        memory = alloca_once(builder, callee.args[0].type.pointee)
+        with builder.goto_entry_block():
+            memory = builder.alloca(callee.args[0].type.pointee)
         code = builder.call(callee, [memory, *self._get_arg_packer(argtys).as_arguments(builder, args)])
+        if resty is types.none:
+            value = self.context.get_dummy_value()
+        else:
+            value = self.context.get_returned_value(builder, resty, builder.load(memory))
+        if self.certain:
+            return None, value
         none = builder.icmp_signed("==", code, RETCODE_NONE)
         well = builder.or_(builder.icmp_signed("==", code, RETCODE_OK), none)
         status = Status(code, well, none, builder.not_(well), None, None, None, None)
-        return status, self.context.get_returned_value(builder, resty, builder.load(memory))
+        return status, value
 
 
 class LibraryLower(CUDALower):
@@ -154,11 +174,15 @@ def lower(state):
     """Generate the code of the function that is compiled."""
     context, flags, library = state.targetctx, state.flags, state.library
     convention = _Convention(context)
+    mangler, tags = convention.mangler, ()
+    if state.pipeline.is_kernel:  # which a profiler shows
+        mangler, tags = state.call_conv.mangler, [flags.get_mangle_string()]
     described = funcdesc.PythonFunctionDescriptor.from_specialized_function(
-        state.func_ir, state.typemap, state.return_type, state.calltypes, mangler=convention.mangler,
-        inline=flags.forceinline, noalias=flags.noalias, abi_tags=(), call_conv=convention, abi_info=state.abi_info,
+        state.func_ir, state.typemap, state.return_type, state.calltypes, mangler=mangler,
+        inline=flags.forceinline, noalias=flags.noalias, abi_tags=tags, call_conv=convention, abi_info=state.abi_info,
     )  # fmt: skip
     with context.push_code_library(library):
         lowering = LibraryLower(context, library, described, state.func_ir, metadata=state.metadata)
         lowering.lower()
+    convention.is_complete()
     state["cr"] = _LowerResult(described, lowering.call_helper, cfunc=None, env=lowering.env)

@@ -90,11 +90,14 @@ class _Interpreter(CUDABytecodeInterpreter):
         return super().post_process([peephole for peephole in peepholes if peephole not in needless], func_ir)
 
 
-class _Passes:
-    """What Numba calls a pass manager: the passes that a function of the library needs."""
+class Passes:
+    """What Numba calls a pass manager: the passes that a function of the library needs.
 
-    def __init__(self):
-        self.pipeline_name, self.exec_times = "warpkit", {}
+    lift: a pass of one's own, while no type is known yet.
+    """
+
+    def __init__(self, lift=None):
+        self.pipeline_name, self.exec_times, self.lift = "warpkit", {}, lift
 
     def run(self, state):
         """Compile one function."""
@@ -105,6 +108,9 @@ class _Passes:
         rewrite_semantic_constants(interpreted, state.args)
         dead_branch_prune(interpreted, state.args)
         _rewrite(state)
+        if self.lift is not None:
+            interpreted._definitions = build_definitions(interpreted.blocks)
+            self.lift(state)
         if _needs_ssa(interpreted.blocks):
             state.func_ir = interpreted = reconstruct_ssa(interpreted)
         interpreted._definitions = build_definitions(interpreted.blocks)
@@ -154,6 +160,8 @@ class LibraryCompiler(CUDACompiler):
     Its state is what Numba's is made with, which reads all of its configuration again for each function.
     """
 
+    is_kernel = False
+
     def __init__(self, args, flags):
         typing, target = cuda_target.typing_context, cuda_target.target_context
         typing.refresh()
@@ -170,8 +178,13 @@ class LibraryCompiler(CUDACompiler):
 
     def define_pipelines(self):
         """Return the passes: Numba's own for a function in which others are defined, which it has to take out."""
-        nested = any(isinstance(constant, python.CodeType) for constant in self.state.func_id.code.co_consts)
-        return list(map(use_own, super().define_pipelines())) if nested else [_Passes()]
+        nested = has_nested(self.state.func_id.code)
+        return list(map(use_own, super().define_pipelines())) if nested else [Passes()]
+
+
+def has_nested(code):
+    """Return True for the code of a function in which others are defined."""
+    return any(isinstance(constant, python.CodeType) for constant in code.co_consts)
 
 
 def compile_body(function, args, capability):
