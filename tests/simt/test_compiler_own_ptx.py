@@ -1,12 +1,15 @@
 """What the compiler makes of the library's own functions: short code, by few passes, also of kernels and closures."""
 
+import math
 import re
 
 import numpy as np
 import pytest
-from numba.cuda.core import compiler_machinery
+from numba.cuda import types
+from numba.cuda.core import compiler_machinery, config
+from numba.cuda.cudadrv import nvrtc, nvvm
 
-from tests.ptx import CC
+from tests.ptx import CC, compile_ptx, count
 from tests.simt.test_compiler_library_ptx import library_function
 from warpkit.device.scan_families import scan_family
 from warpkit.device.scan_kernel import tile_kernel
@@ -172,3 +175,29 @@ def test_a_bool_is_one_comparison(monkeypatch):
     code = code_of(kernel, F32, FLAG, monkeypatch=monkeypatch)
     assert "icmp ne i8" in code
     assert len(re.findall(r"^\S+:$", code, re.MULTILINE)) <= 5  # blocks
+
+
+def test_no_other_compiler_is_asked_for_the_architecture(monkeypatch):
+    monkeypatch.setattr(nvrtc, "get_supported_ccs", lambda: [(8, 0), (9, 0)])
+    assert nvrtc.get_arch_option(8, 6) == "compute_80"
+    assert nvrtc.get_arch_option(10, 0, "a") == "compute_100a"  # numba refused: NVVM knows better
+    monkeypatch.setattr(config, "FORCE_CUDA_CC", (8, 0))
+    assert nvrtc.get_arch_option(9, 0, "a") == "compute_80"
+
+
+def test_mathematical_functions_are_looked_for_where_there_are_some(monkeypatch):
+    def plain(x):
+        x[0] = x[1] + 1
+
+    def sine(x):
+        x[0] = math.sin(x[1])
+
+    asked, library = [], nvvm.LibDevice
+    monkeypatch.setattr(nvvm, "LibDevice", lambda: asked.append(True) or library())
+    array = types.float32[::1]
+    assert count(compile_ptx(plain, array), "st.global") == 1
+    scan_image(lambda earlier, later: earlier - later)
+    assert asked == []
+    ptx = compile_ptx(sine, array)
+    assert asked == [True]
+    assert ".extern .func" not in ptx

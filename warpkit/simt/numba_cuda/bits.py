@@ -1,6 +1,7 @@
 """Bits on the hardware."""
 
 import numpy as np
+from llvmlite import ir
 from numba import cuda
 from numba.cuda import libdevice
 from numba.cuda import types as nb
@@ -9,7 +10,7 @@ from numba.cuda.typing import signature
 from .. import bits
 from .kinds import kind_of
 from .templates import lowers, register
-from .words import i32
+from .words import I32, i32
 
 
 def _register(public, name, result, change) -> None:
@@ -27,8 +28,18 @@ def _register(public, name, result, change) -> None:
 
 _register(bits.popcount, "popc", nb.int32, lambda builder, found: found)
 _register(bits.highest_bit, "clz", nb.int32, lambda builder, found: builder.sub(i32(31), found))
-_register(bits.lowest_bit, "ffs", nb.int32, lambda builder, found: builder.sub(found, i32(1)))
 _register(bits.reverse_bits, "brev", nb.uint32, lambda builder, found: found)
+
+
+@lowers(bits.lowest_bit)
+def _lowest_bit(typing_context, mask):
+    # what `ffs` of CUDA's library is, for which nobody need load that
+    find = ir.InlineAsm(ir.FunctionType(I32, [I32]), "bfind.shiftamt.u32 $0, $1;", "=r,r")
+
+    def generate(context, builder, sig, args):
+        return builder.call(find, [builder.bitreverse(args[0])])
+
+    return signature(nb.int32, nb.uint32), generate
 
 
 @lowers(bits.multiply_high)

@@ -1,12 +1,15 @@
-"""Two repairs: hand each module to NVVM once, and look through it only for what is there to be replaced.
+"""Repairs: NVVM gets each module once, looked through for what is there to be replaced, and no library without need.
 
 numba-cuda 0.30.4 walks the libraries of a kernel without remembering where it was, so a function reached by two call
 paths arrives twice (doubling at every further level), and one with a shared array in it ends in ERROR_INVALID_IR. In
-the text of each it replaces a dozen atomics, and copies it line by line, whether there are any or not.
+the text of each it replaces a dozen atomics, and copies it line by line, whether there are any or not. Mathematical
+functions it looks for on the disk for every kernel. It loads NVRTC, another compiler, to ask which architecture is next
+to that of the device; of one with an `a` at its end there is none but itself, and NVVM says whether it knows it.
 """
 
 from numba.cuda import codegen
-from numba.cuda.cudadrv import nvvm
+from numba.cuda.core import config
+from numba.cuda.cudadrv import nvrtc, nvvm
 
 _REPLACED = ("___numba_atomic_", "immarg", "attributes #")
 
@@ -40,3 +43,31 @@ def _replace_where_needed(replace):
 
 
 nvvm.llvm_replace = _replace_where_needed(nvvm.llvm_replace)
+
+
+def _itself_where_it_has_no_neighbour(ask):
+    def option(major, minor, arch=""):
+        return f"compute_{major}{minor}{arch}" if arch and not config.FORCE_CUDA_CC else ask(major, minor, arch)
+
+    return option
+
+
+nvrtc.get_arch_option = _itself_where_it_has_no_neighbour(nvrtc.get_arch_option)
+
+
+def _without_library(compile_with):
+    def compile_ir(llvmir, **options):
+        texts = [llvmir] if isinstance(llvmir, str) else llvmir
+        if options.get("fastmath") or any("__nv_" in text for text in texts):
+            return compile_with(llvmir, **options)
+        options.pop("fastmath", None)
+        unit = nvvm.CompilationUnit(options)
+        for text in texts:
+            unit.add_module(nvvm.llvm_replace(text).encode())
+        unit.verify()
+        return unit.compile()
+
+    return compile_ir
+
+
+nvvm.compile_ir = _without_library(nvvm.compile_ir)
