@@ -1,4 +1,4 @@
-"""Bit counting, fma, cbrt, selp and halves: right also for negative, narrow and 64-bit values, in Numba's types."""
+"""Bits, fma, cbrt, selp, halves, words: right also for negative, narrow and 64-bit values, in Numba's types."""
 
 from fractions import Fraction
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from warpkit.simt.simulator.scalars import SCALARS, Float16, Float32, Float64
+from warpkit.simt.simulated_memory import from_words, to_words, words_in
+from warpkit.simt.simulator.scalars import SCALARS, Float16, Float32, Float64, Int64, UInt8
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 
@@ -92,3 +93,13 @@ def test_halves_round_once_and_compare():
         True,
         False,
     )
+
+
+@pytest.mark.parametrize("bits", [0x7FC00123, 0xFFC00001, 0x80000000, 0x3F800000])
+def test_tuples_become_words_and_back_with_every_bit(bits):
+    real = Float32(np.array(bits, np.uint32).view(np.float32))
+    value = (UInt8(7), real, Int64(-(2**40)), Float16(0.5))
+    back = from_words(to_words(value), value)
+    assert [type(part) for part in back] == [UInt8, Float32, Int64, Float16]
+    assert [part.tobytes() for part in back] == [part.tobytes() for part in value]
+    assert len(to_words(value)) == words_in(value) == 4

@@ -102,3 +102,15 @@ def test_threads_go_with_their_launch_and_not_when_the_collector_comes():
         assert sum(type(found) is Thread for found in gc.get_objects()) == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("kernel", [neighbours, raising])
+def test_the_collector_comes_as_often_as_before_after_a_launch(kernel):
+    before = gc.get_threshold()
+    gc.set_threshold(701, 11, 12)
+    try:
+        with pytest.raises(IndexError) if kernel is raising else nullcontext():
+            kernel[2, 32](np.zeros(33 if kernel is neighbours else 1, np.int64))
+        assert gc.get_threshold() == (701, 11, 12)
+    finally:
+        gc.set_threshold(*before)

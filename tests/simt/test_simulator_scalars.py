@@ -11,6 +11,7 @@ import pytest
 from numba import cuda
 
 from warpkit.simt.simulator import SCALARS, promoted, scalar
+from warpkit.simt.simulator.numbers import MOST_NUMBERS
 from warpkit.simt.simulator.promotion import ARITHMETIC, BITWISE, result_dtype, unary_dtype
 from warpkit.simt.simulator.scalars import Float32, Int32, Int64, UInt32, UInt64
 
@@ -211,3 +212,25 @@ def test_arguments_and_reads_promote_in_a_kernel():
     out = np.zeros(4)
     kernel[1, 1](np.full(2, BIG, np.int32), np.int32(3), np.array([True, True]), out)
     assert out.tolist() == [BIG, 3 * BIG, 2, np.inf]
+
+
+@pytest.mark.parametrize("operation", [operator.add, operator.and_, operator.or_, operator.xor, operator.sub])
+def test_a_python_int_beyond_int64_is_a_uint64_whatever_was_met_before(operation):
+    mine = UInt32(5)
+    for other, kind in [(1, Int64), (2**63, UInt64), (1, Int64), (2**63 + 4, UInt64)]:
+        assert type(operation(mine, other)) is kind
+        assert type(operation(other, mine)) is kind
+        assert int(operation(mine, other)) % 2**64 == operation(5, other) % 2**64
+    assert type(1 << mine) is Int64
+    assert type(2**63 << mine) is UInt64
+    assert type(1 << mine) is Int64
+
+
+def test_numbers_are_found_again_beyond_the_type_and_after_many_others():
+    for _ in range(2):
+        assert [int(scalar(value, np.uint8)) for value in range(-3, 3)] == [253, 254, 255, 0, 1, 2]
+        assert [int(Int32(2**31 - 1) * scale) for scale in (2**31, 2**32)] == [2**62 - 2**31, 2**63 - 2**32]
+        assert int(Int64(2**62) + Int64(2**62)) == -(2**63)
+        assert np.signbit(Float32(-1) * Float32(0))
+        assert not np.signbit(Float32(1) * Float32(0))
+        assert all(int(Int32(0) + number) == number for number in range(-5, MOST_NUMBERS + 5))
