@@ -1,8 +1,8 @@
 """Which policy is fastest: what `warpkit/device/reduce_policy.py` is chosen from. No goals.
 
 Few items, of 1, 4 and 8 bytes: one block or several, how many threads, how many reads each; for every size the best of
-one block, the best of several, and the default, all beside the best of all. Then many items: threads, reads in flight
-and waves. A minute in all: what policies share is compiled once.
+one block, the best of several, the best of the kernel for any number, and the default, all beside the best of all. Then
+many items: threads, reads in flight and waves. A minute in all: what policies share is compiled once.
 """
 
 import itertools
@@ -20,29 +20,38 @@ from .timing import copy_time, graph_time, queued_time
 
 DTYPES = (np.float32, np.int64, np.float64, np.uint8)
 SIZES = (4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20)
-SINGLE_THREADS, THREADS, LOADS, LEAST = (32, 64, 128, 256, 512, 1024), (128, 256, 512), (4, 8), (1, 2, 4)
-MOST_ALONE = 1 << 13  # reads beyond which one block is not tried
+THREADS, FEW_LOADS, LOADS, LEAST = (128, 256, 512, 1024), (1, 2, 4, 8), (4, 8), (1, 2, 4)
 LARGE = ((np.float32, 28), (np.float32, 24), (np.float64, 28), (np.uint8, 28))
 WAYS = tuple(itertools.product((128, 256, 512), LOADS, (1, 2)))
 REPEATS = 10
 
 
 def alone(reads):
-    """Return {name: policy} of single blocks for so many reads: threads without one are left out."""
+    """Return {name: policy} of single blocks for so many reads, each thread reading once."""
     found = {}
-    for threads, loads in itertools.product(SINGLE_THREADS, LOADS):
-        if threads <= max(32, reads) and reads <= MOST_ALONE:
-            policy = device.ReducePolicy(loads=loads, single_threads=threads, single_loads=1 << 20)
+    for threads, loads in itertools.product(THREADS, FEW_LOADS):
+        if reads <= threads * loads <= max(64 * reads, 1 << 10):
+            policy = device.ReducePolicy(few_threads=threads, few_loads=loads, single_loads=1 << 20)
             found[f"one block, {threads} threads, {loads} loads"] = policy
     return found
 
 
 def several(reads):
-    """Return {name: policy} of grids for so many reads, of at least two blocks."""
+    """Return {name: policy} of several blocks for so many reads, each thread reading once."""
     found = {}
-    for threads, least in itertools.product(THREADS, LEAST):
+    for threads, loads in itertools.product(THREADS, FEW_LOADS):
+        if threads * loads < reads <= 128 * threads * loads:
+            policy = device.ReducePolicy(threads=threads, loads=loads, single_loads=1, few_until=1 << 24)
+            found[f"blocks of {threads} threads, {loads} loads"] = policy
+    return found
+
+
+def of_any_number(reads):
+    """Return {name: policy} of grids of the kernel of any number of items."""
+    found = {}
+    for threads, least in itertools.product(THREADS[:3], LEAST):
         if reads > threads * least:
-            policy = device.ReducePolicy(threads=threads, least_loads=least, single_loads=1)
+            policy = device.ReducePolicy(threads=threads, least_loads=least, single_loads=1, few_until=0)
             found[f"a grid, {threads} threads, {least} loads each"] = policy
     return found
 
@@ -58,11 +67,11 @@ def timed(array, out, policy, right):
 
 
 def small(report, dtype, exponent):
-    """Sweep one size; the rows are the default, the best of one block and of several, beside the best of all."""
+    """Sweep one size; the rows are the default and the best of each kind, beside the best of all."""
     array, out = numbers(exponent, dtype), cuda.device_array(1, np.float64)
     right = array.copy_to_host().sum(dtype=np.float64)
     reads = max(1, array.nbytes // 16)
-    kinds = [{"default": None}, alone(reads), several(reads)]
+    kinds = [{"default": None}, alone(reads), several(reads), of_any_number(reads)]
     times = [{name: timed(array, out, policy, right) for name, policy in kind.items()} for kind in kinds]
     best = min(min(measured.values()) for measured in times if measured)
     for measured in times:

@@ -15,7 +15,7 @@ from warpkit.host.arrays import as_argument
 POLICY = device.ReducePolicy(threads=32, loads=2, least_loads=1, single_loads=32, single_threads=32, few_until=0)
 DEFAULT = POLICY if SIMULATOR else device.ReducePolicy()
 # Few items: of one warp; of one block, of two kinds; of several blocks. And then the kernel of any number.
-FEW = replace(POLICY, few_threads=64, few_loads=1, single_threads=64, single_loads=128, few_until=300)
+FEW = replace(POLICY, few_threads=64, few_loads=2, single_threads=64, single_loads=256, few_until=400)
 POLICIES = [POLICY, FEW] if SIMULATOR else [None, POLICY, FEW, device.ReducePolicy(few_until=0)]
 SIZES = (
     [0, 1, 2, 31, 33, 257, 1100]

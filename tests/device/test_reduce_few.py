@@ -23,7 +23,7 @@ def edges_of(policy, itemsize):
     block = policy.threads * policy.loads
     reads = {32 * policy.few_loads, policy.few_threads * policy.few_loads, policy.single_loads, policy.few_until, block}
     around = {reads * length + more for reads in {*reads, 2 * block} for more in (-1, 0, length)}
-    return sorted(n for n in around if 0 < n < (3000 if SIMULATOR else 1 << 22))
+    return sorted(n for n in {1, 2, 5, *around} if 0 < n < (3000 if SIMULATOR else 1 << 22))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int32, np.float32, np.float64, np.complex128], ids=label)
@@ -99,6 +99,22 @@ def test_the_same_bits_every_time():
     x = to_device(np.random.default_rng(2).random(900).astype(np.float32))
     for policy in (FEW, WARPS):
         assert len({device.sum(x, policy=policy).tobytes() for _ in range(4)}) == 1
+
+
+@pytest.mark.parametrize("threads", [256, 512, 1024])
+def test_one_warp_combines_all_warps(threads):
+    policy = replace(FEW, few_threads=threads, few_loads=1)
+    x = np.random.default_rng(threads).integers(0, 99, threads) * (1 + 2j)  # a read each
+    for n in (33, threads // 2 + 1, threads):
+        same(device.sum(to_device(x[:n]), policy=policy), np_sum(x[:n]))
+
+
+@pytest.mark.parametrize("blocks", [2, 33, 65, 128])
+def test_one_warp_combines_all_blocks(blocks):
+    policy = replace(FEW, loads=1, single_loads=1, few_until=1 << 12)
+    x = np.random.default_rng(blocks).integers(0, 99, 32 * blocks) * (1 + 2j)  # a read each
+    for _ in range(2):
+        same(device.sum(to_device(x), policy=policy), np_sum(x))
 
 
 DEFAULT = device.ReducePolicy(threads=256, loads=4, single_threads=512, few_threads=256, few_loads=4, few_until=1 << 17)

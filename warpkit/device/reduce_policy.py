@@ -80,7 +80,9 @@ def power_of_two(number: int) -> int:
 
 DEFAULT = ReducePolicy()
 # For (capability, bytes of an item): what was measured to be better.
-BY_CAPABILITY: dict[tuple[tuple[int, int], int], ReducePolicy] = {}
+BY_CAPABILITY: dict[tuple[tuple[int, int], int], ReducePolicy] = {
+    ((9, 0), 1): ReducePolicy(single_loads=1 << 11),  # 16 items a read keep one block's threads busy
+}
 
 
 def policy_for(capability: tuple[int, int], itemsize: int) -> ReducePolicy:
