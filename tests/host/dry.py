@@ -6,7 +6,8 @@ from unittest import mock
 
 import numpy as np
 
-from warpkit.host import parallel, parallel_calls, parallel_reduce_plan, parallel_reductions, program
+from warpkit.device.reduce_families import FAMILIES
+from warpkit.host import parallel, parallel_calls, parallel_reduce_plan, parallel_reductions, program, scratch
 from warpkit.simt import machine
 from warpkit.simt.specs import Properties
 
@@ -91,6 +92,10 @@ def dry():
         stack.enter_context(mock.patch.object(program, "_compiled", type(program._compiled)()))
         stack.enter_context(mock.patch.object(parallel_calls, "_kernels", {}))
         stack.enter_context(mock.patch.object(parallel_reduce_plan, "_plans", {}))
+        stack.enter_context(mock.patch.object(scratch, "_pool", {}))
+        for family in FAMILIES.values():  # what they compile here launches nothing, and is for no later call
+            stack.enter_context(mock.patch.dict(family.plans, clear=True))
+            stack.enter_context(mock.patch.object(family.calls, "_state", ((), {})))
         for cache in (parallel._loop, parallel._plain_loop):  # they know this device
             cache.cache_clear()
             stack.callback(cache.cache_clear)
