@@ -38,6 +38,7 @@ class Submissions:
 
     def __init__(self):
         self.x = cuda.to_device(np.zeros(ITEMS, np.int32))
+        cuda.synchronize()  # other streams do not wait for what is copied from NumPy's memory
         self.stream = wk.Stream()
         self.call = wk.prepare(add_one, ITEMS // BLOCK, BLOCK, self.x, stream=self.stream)
         commands = wk.CommandList()

@@ -5,6 +5,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _versions
+from ._collector import count_as_old as _count_as_old
 
 _versions.check()
 
@@ -18,9 +19,7 @@ try:
     from .warp import *  # noqa: F403
 finally:
     if _collects:
-        if not _gc.get_freeze_count():
-            _gc.freeze()  # all of it counts as old at once, or the first young collection would walk it
-            _gc.unfreeze()
+        _count_as_old()
         _gc.enable()
 
 if _TYPE_CHECKING:

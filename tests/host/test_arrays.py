@@ -18,6 +18,7 @@ from tests.warp.matrix import NUMBERS
 from warpkit import Refused
 from warpkit.host import arrays_layout
 from warpkit.host.arrays import READERS, as_argument, as_output, device_argument
+from warpkit.host.arrays_frameworks import quick_numba
 from warpkit.simt import machine
 from warpkit.simt.specs import array_spec, scalar_spec, tuple_spec
 
@@ -376,8 +377,8 @@ class NumbaArray:
 
     __cuda_ndarray__ = True
 
-    def __init__(self, stream=0):
-        self.stream = stream
+    def __init__(self, stream=None, of_pool=None):
+        self.stream, self.of_pool = stream, of_pool
 
 
 NumbaArray.__module__ = "numba.cuda.cudadrv.devicearray"
@@ -390,7 +391,8 @@ def readings(monkeypatch):
 
     def read(array):
         seen.append(array)
-        return 4096, (3,), (8,), np.dtype(np.float64), array.stream or None, 0, "memory", array.stream == 5
+        stream = array.stream if array.of_pool is None else array.of_pool
+        return 4096, (3,), (8,), np.dtype(np.float64), stream, 0, "memory", array.stream == 5
 
     monkeypatch.setattr(machine, "read_device_array", read)
     return seen
@@ -415,6 +417,30 @@ def test_memory_that_numba_does_not_own_needs_a_thought(monkeypatch, readings):
     monkeypatch.setattr(arrays_layout, "_layouts", {})
     monkeypatch.setattr(machine, "array_packer", lambda *layout: lambda pointer, owner: b"slots")
     assert as_argument(NumbaArray(stream=5), "x").framework.name == "unknown"
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize(("given", "home"), [
+    ({}, None),
+    ({"of_pool": 0}, "the default stream"),
+    ({"of_pool": 1}, "the default stream"),
+    ({"of_pool": 4096}, "not quickly"),
+    ({"stream": 4096}, "not quickly"),
+    ({"stream": 5, "of_pool": 0}, "not quickly"),
+])  # fmt: skip
+def test_what_is_quick_where_neither_order_nor_memory_needs_more_than_one_stream(monkeypatch, readings, given, home):
+    """Memory that the pool gave in the order of the default stream is quick there, and there alone."""
+    monkeypatch.setattr(arrays_layout, "_layouts", {})
+    monkeypatch.setattr(machine, "array_packer", lambda *layout: lambda pointer, owner: b"slots")
+    array = NumbaArray(**given)
+    assert quick_numba(array) is None
+    layout = as_argument(array, "x").layout
+    quick = quick_numba(array)
+    if home == "not quickly":
+        assert quick is None
+    else:
+        assert quick[:3] == (layout, 4096, 0)
+        assert (quick[3] and quick[3].name) == home
 
 
 @pytest.mark.gpu

@@ -6,7 +6,8 @@ from numba.cuda.extending import overload
 
 import warpkit
 from warpkit import device
-from warpkit.host import cache, returned
+from warpkit.host import cache
+from warpkit.simt import machine
 from warpkit.simt.numba_cuda import returned as compiled
 
 from .dry import CC, Array, dry
@@ -21,30 +22,32 @@ CALLS = {
 }
 
 
+class Asked(Exception):
+    """The call has come to what follows."""
+
+
+def stop(*given):
+    """Go no further."""
+    raise Asked
+
+
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Return the list of what the compiler is asked from now on, with a cache of the test's own."""
     calls, ask = [], compiled._returned
     monkeypatch.setattr(compiled, "_returned", lambda *given: calls.append(given) or ask(*given))
-    with dry():
-        monkeypatch.setenv("WARPKIT_CACHE_DIR", str(tmp_path))
-        monkeypatch.delenv("WARPKIT_CACHE")
-        monkeypatch.setattr(cache, "_built_from", lambda: "this build")
-        monkeypatch.setattr(cache, "get", lambda *given: None)  # a kernel of another test's machine has no text
+    with dry(), pytest.MonkeyPatch.context() as within:  # undone before the machine is what it was
+        within.setenv("WARPKIT_CACHE_DIR", str(tmp_path))
+        within.delenv("WARPKIT_CACHE")
+        within.setattr(cache, "_built_from", lambda: "this build")
+        within.setattr(cache, "get", lambda *given: None)  # a kernel of another test's machine has no text
+        for name in ("compile_image", "pinned", "allocate"):
+            within.setattr(machine, name, stop)
         yield calls
 
 
-class Asked(Exception):
-    """The call has come to what follows."""
-
-
 @pytest.mark.parametrize("name", CALLS)
-def test_equal_functions_made_anew_need_no_compiler(asked, monkeypatch, name):
-    def stop(*given):
-        raise Asked
-
-    for module in ("compile_image", "pinned", "allocate"):
-        monkeypatch.setattr(returned.machine, module, stop)
+def test_equal_functions_made_anew_need_no_compiler(asked, name):
     for k, times in ((2, 1), (int("2"), 1), (2.5, 2), (2, 2)):
         with pytest.raises(Asked):
             CALLS[name](Array(8, F32), k)

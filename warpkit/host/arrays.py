@@ -64,7 +64,7 @@ def _read_any(value: Any, name: Name) -> Argument:
     refuse_other(value, name)
 
 
-QUICK: dict[type, tuple[Callable[[Any], Quick], Framework | None]] = {}  # of types that can be read quickly
+QUICK: dict[type, Callable[[Any], Quick]] = {}  # of types that can be read quickly
 READERS: dict[type, Reader] = {
     **SCALARS,
     tuple: _read_tuple,
@@ -101,7 +101,7 @@ def _meet(value: Any) -> Reader:
 
 
 def _remember(kind: type, readers: Readers) -> Reader:
-    QUICK[kind] = readers.quick, readers.framework
+    QUICK[kind] = readers.quick
     return READERS.setdefault(kind, readers.read)
 
 

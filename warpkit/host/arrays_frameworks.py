@@ -27,19 +27,30 @@ from .arrays_layout import (
 )
 
 Reader = Callable[[Any, Name], Argument]
-Quick = tuple[Layout, int, int] | None  # layout, address, device; None: there is more to ask, or to refuse
+# What is read quickly: layout, address, device, framework (None where neither order nor memory needs a thought).
+# None: there is more to ask, or to refuse.
+Quick = tuple[Layout, int, int, Framework | None] | None
 _new = tuple.__new__  # half the time of calling the class of a named tuple
 
 
 class Readers(NamedTuple):
-    """How a type of arrays is read: into an argument, or quickly, for the little that a repeated launch needs.
-
-    framework: of what is read quickly; None where neither order nor memory needs a thought.
-    """
+    """How a type of arrays is read: into an argument, or quickly, for the little that a repeated launch needs."""
 
     read: Reader
     quick: Callable[[Any], Quick]
-    framework: Framework | None
+
+
+class DefaultStream(Framework):
+    """Who gave memory in the order of the default stream, and takes it back so: as this library's pool does."""
+
+    name = "the default stream"
+
+    def current_stream(self, device: int) -> int | None:
+        """Return the default stream."""
+        return 0
+
+
+DEFAULT_STREAM = DefaultStream()
 
 
 def read_numba(array: Any, name: Name) -> Argument:
@@ -58,7 +69,8 @@ def read_numba(array: Any, name: Name) -> Argument:
     stream = 0 if stream == LEGACY else stream
     found = Argument(layout.spec, payload, pointer, layout, device, stream, framework, memory)
     if memory is not array and payload is not array:  # else the array would hold itself
-        quick = (layout, pointer, device) if framework is None and stream is None else None
+        home = DEFAULT_STREAM if stream == 0 and not foreign else framework
+        quick = (layout, pointer, device, home) if home is not UNKNOWN else None
         array._warpkit_argument = found, array.stream, quick
     return found
 
@@ -72,7 +84,7 @@ def quick_numba(array: Any) -> Quick:
         return None
 
 
-NUMBA = Readers(read_numba, quick_numba, None)
+NUMBA = Readers(read_numba, quick_numba)
 
 
 NEGATED, CONJUGATED = 1, 2  # what torch may have left to be done to the elements
@@ -111,7 +123,7 @@ def torch_readers(torch: ModuleType) -> Readers:
             return None
         if lazy and (tensor.is_neg() or (lazy == CONJUGATED and tensor.is_conj())):
             return None
-        return layout, pointer, device
+        return layout, pointer, device, framework
 
     def read(tensor: Any, name: Name) -> Argument:
         found = quick(tensor)
@@ -126,11 +138,11 @@ def torch_readers(torch: ModuleType) -> Readers:
             layout, _ = table.get(key) or remember(table, key, _torch_layout(tensor, key, name))
             _check_tensor(tensor, layout, name)
         else:
-            layout, pointer, device = found
+            layout, pointer, device, _ = found
         payload = layout.pack(pointer, tensor)
         return _new(Argument, (layout.spec, payload, pointer, layout, device, None, framework, tensor))
 
-    return Readers(read, quick, framework)
+    return Readers(read, quick)
 
 
 def _refuse_layout(tensor: Any, name: Name, error: RuntimeError) -> NoReturn:
@@ -201,7 +213,7 @@ def cupy_readers(cupy: ModuleType) -> Readers:
         layout, pointer = table.get(key), memory.ptr
         if layout is None or pointer & layout.misaligned or not pointer:
             return None
-        return layout, pointer, memory.device_id
+        return layout, pointer, memory.device_id, framework
 
     def read(array: Any, name: Name) -> Argument:
         found = quick(array)
@@ -212,11 +224,11 @@ def cupy_readers(cupy: ModuleType) -> Readers:
             pointer, device = memory.ptr, memory.device_id
             check_address(pointer, layout, name)
         else:
-            layout, pointer, device = found
+            layout, pointer, device, _ = found
         payload = layout.pack(pointer, array)
         return _new(Argument, (layout.spec, payload, pointer, layout, device, None, framework, array))
 
-    return Readers(read, quick, framework)
+    return Readers(read, quick)
 
 
 def read_jax(array: Any, name: Name) -> Argument:

@@ -39,8 +39,7 @@ def read_again(args: Any, stream: Any) -> tuple[tuple[Any, ...], list[Any], int]
             values.append(arg)
             continue
         try:
-            quick, framework = QUICK[kind]
-            layout, pointer, where = quick(arg)  # type: ignore[misc]  # None raises TypeError as well
+            layout, pointer, where, framework = QUICK[kind](arg)  # type: ignore[misc]  # None raises TypeError as well
         except (KeyError, TypeError):
             return None
         keys.append(layout)

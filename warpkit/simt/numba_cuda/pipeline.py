@@ -24,10 +24,9 @@ from numba.cuda.core.untyped_passes import FixupArgs
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 
+from ..._collector import count_as_old
 from .inference import infer, use_own
 from .lowering import lower
-
-FROZEN_BY_OTHERS: list[bool] = []  # one entry as soon as it was seen
 
 
 @contextlib.contextmanager
@@ -44,20 +43,6 @@ def without_collector():
         if enabled:
             count_as_old()
             gc.enable()
-
-
-def count_as_old():
-    """Count all objects as old at once: the first young collection would walk all of them.
-
-    Not in a process where others have frozen objects: thawing is theirs. It is asked until they have, and then no more,
-    since the answer is counted: 20 ms for each million that is frozen.
-    """
-    if not FROZEN_BY_OTHERS:
-        if gc.get_freeze_count():
-            FROZEN_BY_OTHERS.append(True)
-        else:
-            gc.freeze()
-            gc.unfreeze()
 
 
 class _Flags(CUDAFlags):
