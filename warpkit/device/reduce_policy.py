@@ -35,7 +35,7 @@ class ReducePolicy:
     single_least: int = 4
     few_threads: int = 256
     few_loads: int = 4
-    few_until: int = 1 << 17
+    few_until: int = 1 << 16
 
     def __post_init__(self) -> None:
         for name in ("threads", "single_threads", "few_threads"):
