@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.host.dry import calls_anew
 from tests.warp.matrix import SIMULATOR
 from warpkit.device import again
 
@@ -11,18 +12,14 @@ from .again import reading, reading_again
 @pytest.fixture
 def at_once(monkeypatch):
     """Return the list of what every look at a call said: whether it was launched at once. No call is known yet."""
-    said, launched_again, now, tables = [], again.launched_again, again.CallTable.now, {}
-
-    def anew(calls):
-        table = now(calls)
-        return tables.setdefault(id(table), (table, {}))[1]
+    said, launched_again = [], again.launched_again
 
     def listening(*given):
         said.append(False)
         said[-1] = launched_again(*given)
         return said[-1]
 
-    monkeypatch.setattr(again.CallTable, "now", anew)
+    monkeypatch.setattr(again.CallTable, "now", calls_anew())
     monkeypatch.setattr(again, "launched_again", listening)
     return said
 

@@ -80,6 +80,16 @@ def test_around_tiles(dtype):
             same(device.max(to_device(low), policy=DEFAULT), low.max())
 
 
+@pytest.mark.parametrize("few_until", [0, 1 << 12])
+@pytest.mark.parametrize("loads", [3, 5, 7])
+def test_reads_in_flight_that_are_no_power_of_two(loads, few_until):
+    """Of a grid in which every thread reads as often as it may, and of one that reads once more."""
+    policy = device.ReducePolicy(threads=32, loads=loads, least_loads=loads, single_loads=1, few_until=few_until)
+    for vectors in (32 * loads, 2 * 32 * loads, 3 * 32 * loads - 5, 3 * 32 * loads + 1):
+        x = np.arange(4 * vectors, dtype=np.int32)
+        assert device.sum(to_device(x), policy=policy) == x.sum()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["sum", "argmax", "min"])
 def test_every_layout(name, layout):

@@ -6,8 +6,8 @@ from unittest import mock
 
 import numpy as np
 
-from warpkit.device.reduce_families import FAMILIES
-from warpkit.host import parallel, parallel_calls, parallel_reduce_plan, parallel_reductions, program, scratch
+from warpkit.device.call_table import CallTable
+from warpkit.host import parallel, parallel_calls, parallel_reduce_plan, parallel_reductions, program
 from warpkit.simt import machine
 from warpkit.simt.specs import Properties
 
@@ -36,6 +36,17 @@ class Launch(types.SimpleNamespace):
     """What would have been launched: image, ptx, grid, block, payloads."""
 
 
+def calls_anew():
+    """Return a `CallTable.now` to which no call is known yet."""
+    now, tables = CallTable.now, {}
+
+    def anew(calls):
+        table = now(calls)
+        return tables.setdefault(id(table), (table, {}))[1]
+
+    return anew
+
+
 class _Kernel:
     def __init__(self, image, ptx, launches):
         self.image, self.ptx, self.launches = image, ptx, launches
@@ -55,7 +66,7 @@ def dry():
     """Answer host code as a GPU would that is never reached; gives the list of launches, and `compiled`, of images."""
     from warpkit.simt.numba_cuda import compiler, returned
 
-    launches, texts = [], {}
+    launches, texts, context = [], {}, object()
     linked = compiler._linked
 
     def noting(library, capability, options):
@@ -68,7 +79,7 @@ def dry():
         "current_device": lambda: 0,
         "device_count": lambda: 1,
         "device_of": lambda pointer: 0,
-        "context_key": lambda: 0,
+        "context_key": lambda: context,  # what is kept for a context is for no other machine
         "capture_id": lambda stream: None,
         "is_capturing": lambda stream: False,
         "occupancy": lambda kernel, threads, shared=0: 8,
@@ -92,10 +103,7 @@ def dry():
         stack.enter_context(mock.patch.object(program, "_compiled", type(program._compiled)()))
         stack.enter_context(mock.patch.object(parallel_calls, "_kernels", {}))
         stack.enter_context(mock.patch.object(parallel_reduce_plan, "_plans", {}))
-        stack.enter_context(mock.patch.object(scratch, "_pool", {}))
-        for family in FAMILIES.values():  # what they compile here launches nothing, and is for no later call
-            stack.enter_context(mock.patch.dict(family.plans, clear=True))
-            stack.enter_context(mock.patch.object(family.calls, "_state", ((), {})))
+        stack.enter_context(mock.patch.object(CallTable, "now", calls_anew()))
         for cache in (parallel._loop, parallel._plain_loop):  # they know this device
             cache.cache_clear()
             stack.callback(cache.cache_clear)

@@ -84,10 +84,10 @@ def gather_once(totals, items, x, n, before, length, shifts, fetch, fetch_item, 
 @device_function()
 def share_of(vectors, loads):
     """Return how many vectors a block takes where every thread of the grid reads at most `loads`: as few as suffice."""
-    share = block_size()
+    share, most = block_size(), int32(block_size() * loads)
     for _ in range(log2_up(loads)):
         if vectors > int32(grid_x() * share):
-            share = int32(share + share)
+            share = min(int32(share + share), most)
     return share
 
 
