@@ -5,10 +5,11 @@ Numba chooses between simulator and GPU when it is imported, so one process cann
 - no GPU: the behaviour tests in the simulator; beside it the PTX and host tests, which compile for a GPU without one;
 - a GPU: the behaviour tests on it, with the PTX and host tests; `--all` adds the simulator.
 
-Where a core is free, from the start or when one of them is done, a second process shares the tests of the other
-(sharing.py): without a GPU, and without arguments, which may mean one process. The first prints as it goes, the others
-when they are done. The last line is the sum of all; the exit status is 0 only when every process passed and, unless the
-arguments select some tests, ran something.
+Without arguments, which may ask for one process, all cores are used: without a GPU a second process shares the tests of
+another (sharing.py) where a core is free, from the start or when one of them is done; with one pytest-xdist has a
+process a core, and neighbouring tests share what they compile. The first prints as it goes, the others when they are
+done. The last line is the sum of all; the exit status is 0 only when every process passed and, unless the arguments
+select some tests, ran something.
 """
 
 import os
@@ -25,6 +26,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.sharing import FOLDER, LAST_FIRST  # noqa: E402
 from warpkit.cli.probe import Machine, probe  # noqa: E402  (the checkout's own, not an installed one)
+
+MOST_WORKERS = 16  # each has a context on the GPU, of half a gigabyte
 
 
 class Job(NamedTuple):
@@ -126,7 +129,7 @@ def main(arguments: list[str]) -> int:
     """Run the processes and return the exit status."""
     everything = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
-    machine, began = probe(), time.monotonic()
+    machine, began, selects = probe(), time.monotonic(), bool(arguments)
     todo, more = jobs(machine, everything), []
     print(f"machine: {machine.gpu or 'simulator'} — {machine.why}", *machine.missing, sep="\n", flush=True)
     print("pytest processes: " + "; ".join(job.title for job in todo), flush=True)
@@ -135,13 +138,15 @@ def main(arguments: list[str]) -> int:
         if machine.gpu is None and not arguments:
             pairs = [shared(job, folder) for job in todo]
             todo, more = [first for first, _ in pairs], [second for _, second in pairs]
+        elif not arguments:
+            arguments = ["-n", str(min(cores(), MOST_WORKERS)), "--dist", "worksteal"]
         done = run(todo, more, arguments, folder)
         for running in done:
             if running.log is not None:
                 print(f"\n{running.job.title}:\n{running.log.read_text(errors='replace')}", flush=True)
         counts = [read(report(running.job, folder)) for running in done]
     statuses = [running.process.returncode for running in done]
-    empty = 5 if arguments else 0  # pytest's status for "no tests": a selection may leave one of the processes empty
+    empty = 5 if selects else 0  # pytest's status for "no tests": a selection may leave one of the processes empty
     print()
     for running, count, status in zip(done, counts, statuses):
         selected = f"{sentence(count)}, exit status {status}"

@@ -163,7 +163,6 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
     op, starts, item_type, result_type = scan.op, scan.starts, scan.item, scan.result
     tile_items = shape.tile_items
     result_at = 0 if scan.in_place else whole_pieces(tile_items * scan.item.itemsize)
-    whole = shape.threads >= 32
     number, arranged, upsweep, downsweep, store = tile_parts(scan, shape)
     fetch = fetching(shape, scan.item, scan.vectors_in, TAKE[scan.axes])
     prefix = prefix_after_init if starts else prefix_alone
@@ -191,7 +190,7 @@ def tile_kernel(scan: Scan, shape: TileShape) -> Callable[..., Any]:
             before = like
             if num_tiles > 1:
                 lookback_publish(states, tile, total)
-                before = prefix(states, begin_prefix(states, tile, op, whole), tile, total, op, init, whole)
+                before = prefix(states, begin_prefix(states, tile, op), tile, total, op, init)
             seed, seeded = seed_of(before, own, op, starts or tile > 0)
             downsweep(slot, results, valid, seed, seeded)
             barrier()

@@ -156,7 +156,7 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
     Args: as of `ring_kernel`.
     """
     op, zero, finish, after, tile_items = what.op, what.zero, what.finish, what.after, shape.tile_items
-    copies, whole = 2 if what.flag else 1, shape.threads >= 32
+    copies = 2 if what.flag else 1
     number, start = number_of(what), starting(what, shape)
     gather, write = gathering(what, shape), writing(what, shape)
 
@@ -179,8 +179,8 @@ def tile_kernel(what: Compaction, shape: TileShape) -> Callable[..., Any]:
             before = zero
             if num_tiles > 1:
                 lookback_publish(states, tile, own)
-                begun = begin_prefix(states, tile, op, whole)
-                before = prefix_after_init(states, begun, tile, own, op, zero, whole)
+                begun = begin_prefix(states, tile, op)
+                before = prefix_after_init(states, begun, tile, own, op, zero)
             else:
                 barrier()
             context = (out, more, count_out, states, num_items)

@@ -64,15 +64,15 @@ def first_draw(states, num_tiles, draws):
 
 
 @device_function()
-def prefix_after_init(states, begun, tile, total, op, init, whole):
+def prefix_after_init(states, begun, tile, total, op, init):
     """Return `init` combined with what all tiles before `tile` add up to; see `end_prefix`."""
-    return end_prefix(states, begun, tile, total, op, init, whole)
+    return end_prefix(states, begun, tile, total, op, init)
 
 
 @device_function()
-def prefix_alone(states, begun, tile, total, op, init, whole):
+def prefix_alone(states, begun, tile, total, op, init):
     """Return what all tiles before `tile` add up to, anything for the first one."""
-    return end_prefix(states, begun, tile, total, op, None, whole)
+    return end_prefix(states, begun, tile, total, op, None)
 
 
 # ------------------------------------------------------------------ copies into shared memory
