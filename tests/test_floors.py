@@ -8,7 +8,20 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "warpkit"
 # From the ground up; a module may import its own floor and those below.
-FLOORS = ["_versions", "_collector", "errors", "simt", "ops", "warp", "block", "host", "device", "cli", "__main__", "__init__"]
+FLOORS = [
+    "_versions",
+    "_collector",
+    "errors",
+    "simt",
+    "ops",
+    "warp",
+    "block",
+    "host",
+    "device",
+    "cli",
+    "__main__",
+    "__init__",
+]
 PORTABLE = ["ops", "warp", "block", "host", "device"]  # both machines run these: plain Python over the waist
 COMPILER = {"numba", "numba_cuda", "llvmlite", "cuda", "ctypes", "greenlet"}
 MACHINE_NAMES = {"SIMULATOR", "ENABLE_CUDASIM", "simulator", "numba_cuda"}

@@ -40,15 +40,16 @@ def compiled(kind, item, family=CUMSUM, reverse=False, counted=False, ndim=1):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "tile"])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64], ids=label)
-def test_registers_only(dtype, kind):
-    for reverse in (False, True):
-        image, ptx, _ = compiled(kind, dtype, reverse=reverse, counted=True)
-        assert_registers_only(image, ptx)
-        assert count(ptx, "atom") == (
-            2 if kind in ("look", "tile") else 0
-        )  # of one thread: its number, and a launch's end
-        assert count(ptx, "membar") == count(ptx, "fence") == 0
+@pytest.mark.parametrize(
+    ("dtype", "reverse"),
+    [(np.uint8, False), (np.int32, True), (np.float32, False), (np.float32, True), (np.float64, True)],
+    ids=label,
+)
+def test_registers_only(dtype, reverse, kind):
+    image, ptx, _ = compiled(kind, dtype, reverse=reverse, counted=True)
+    assert_registers_only(image, ptx)
+    assert count(ptx, "atom") == (2 if kind in ("look", "tile") else 0)  # of one thread: its number, and a launch's end
+    assert count(ptx, "membar") == count(ptx, "fence") == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
