@@ -58,6 +58,7 @@ settings.load_profile("warpkit")
 
 def pytest_configure(config):
     """Register the marks that belong to this table."""
+    gc.set_threshold(50_000, 20)  # compilers and fibers make many objects, and little garbage
     config.addinivalue_line("markers", "everywhere: runs in every process (checks that all machines share)")
     config.stash[LEFT_OUT] = {}
 

@@ -177,7 +177,7 @@ def scans():
     sweeps = device.ScanPolicy(one_threads=64, sweep_threads=64, ring_from=1 << 30)
     looks = device.ScanPolicy(one_threads=64, sweep_until=0, look_until=1 << 20, look_threads=64, ring_from=1 << 30)
     for policy in (ring, tiles, sweeps, looks):
-        x = data(2900, 1)
+        x = data(700 if config.ENABLE_CUDASIM else 2900, 1)
         given = cuda.to_device(x)
         np.testing.assert_array_equal(device.cumsum(given, policy=policy).copy_to_host(), np.cumsum(x, dtype=np.int64))
         device.inclusive_scan(given, wk.maximum, out=given, policy=policy)
@@ -191,7 +191,7 @@ def selections():
     looks = small | {"one_until": 0, "one_threads": 256, "look_threads": 64}
     ring, tile = device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)
     for policy in (ring, tile, device.SelectPolicy(**looks)):
-        x = data(1900, 1)
+        x = data(600 if config.ENABLE_CUDASIM else 1900, 1)
         given = cuda.to_device(x)
         np.testing.assert_array_equal(device.select(given, is_odd, policy=policy).copy_to_host(), x[x % 2 == 1])
         items, count = device.partition(given, is_odd, policy=policy)

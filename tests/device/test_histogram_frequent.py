@@ -73,7 +73,7 @@ CELLS = [(data, dtype) for place, dtype in enumerate(DTYPES) for data in (DATA i
 
 @pytest.mark.parametrize(
     ("data", "dtype"),
-    CELLS if SIMULATOR else itertools.product(DATA, DTYPES),
+    CELLS if SIMULATOR else list(itertools.product(DATA, DTYPES)),
     ids=lambda value: value.__name__,
 )
 def test_counts_are_exact(data, dtype):

@@ -13,7 +13,7 @@ from warpkit.device.tiles import TileShape
 
 from . import kernels
 
-FEW = 12
+FEW = 6
 TINY = TileShape(32, 1, 3, 2)
 
 
