@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -129,6 +130,9 @@ def main(arguments: list[str]) -> int:
     """Run the processes and return the exit status."""
     everything = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
+    if find_spec("pytest") is None:
+        print("The tests need pytest and more: install warpkit with the extra test, '.[cu13,test]'.")
+        return 1
     machine, began, selects = probe(), time.monotonic(), bool(arguments)
     todo, more = jobs(machine, everything), []
     print(f"machine: {machine.gpu or 'simulator'} — {machine.why}", *machine.missing, sep="\n", flush=True)

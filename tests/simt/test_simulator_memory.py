@@ -186,6 +186,24 @@ def test_fresh_memory_is_poisoned():
     once(kernel, shared_bytes=16)
 
 
+@pytest.mark.parametrize("name", ["device_array", "mapped_array", "pinned_array"])
+def test_arrays_that_nobody_wrote_are_poisoned(name):
+    def fresh(shape, dtype):
+        array = getattr(cuda, name)(shape, dtype)
+        return array if name == "pinned_array" else array.copy_to_host()
+
+    assert np.isnan(fresh((3, 2), np.float32)).all()
+    assert (fresh(5, np.int16).view(np.uint16) == 0xCDCD).all()
+    assert fresh(2, [("a", np.int32), ("b", np.float64)])["a"][1] == np.int32(0xCDCDCDCD - 2**32)
+    assert fresh(0, np.float64).size == 0
+
+
+def test_arrays_like_another_are_poisoned_and_copies_are_not():
+    assert np.isnan(cuda.device_array_like(np.zeros(3)).copy_to_host()).all()
+    assert np.isnan(cuda.pinned_array_like(np.zeros((2, 2)))).all()
+    assert cuda.to_device(np.arange(3)).copy_to_host().tolist() == [0, 1, 2]
+
+
 def test_dynamic_shared_memory_is_one_memory_in_every_dtype():
     def kernel(sizes):
         words, bytes_ = cuda.shared.array(0, np.uint32), cuda.shared.array((0,), types.uint8)

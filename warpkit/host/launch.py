@@ -23,7 +23,7 @@ Triple = tuple[int, int, int]
 
 
 def launch(kernel: Any, grid: Extent, block: Extent, *args: Any, stream: Any = None, shared: int = 0) -> None:
-    """Launch a kernel of yours on a stream, at a raw launch's cost: `kernel[grid, block, stream, shared](*args)`.
+    """Launch a kernel of yours on a stream, for about two raw launches: `kernel[grid, block, stream, shared](*args)`.
 
     Called by: host code, from any thread; also while the stream is captured into a graph.
     Args: kernel: decorated with `cuda.jit`, or a plain Python function of the same form.  grid, block: blocks and

@@ -8,7 +8,7 @@ from numba.cuda.simulator import kernelapi
 
 from warpkit.errors import OutsideKernel
 
-from .numba_api import barriers, bits, halves, indices, memory, streams, vectors, warp
+from .numba_api import allocations, barriers, bits, halves, indices, memory, streams, vectors, warp
 
 NAMES = {
     indices: "threadIdx blockIdx blockDim gridDim grid gridsize warpsize",
@@ -51,3 +51,4 @@ def upgrade():
     cuda.GridGroup = barriers.GridGroup
     vectors.teach()
     streams.teach()
+    allocations.teach()
