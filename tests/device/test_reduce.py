@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
+import warpkit as wk
 from tests.warp.matrix import COMPLEX, NUMBERS, SIMULATOR, label
 from warpkit import device
 
@@ -81,10 +83,30 @@ def test_around_tiles(dtype):
 
 
 @pytest.mark.parametrize("few_until", [0, 1 << 12])
+def test_complex64_at_addresses_that_are_multiples_of_4(few_until):
+    """NumPy aligns it by its parts; what is read at once needs more, in calls that come again too."""
+    policy = device.ReducePolicy(threads=32, single_threads=32, loads=2, few_until=few_until)
+    whole = np.arange(402, dtype=np.float32)
+    out, ordered = result(np.complex64), lambda a, b: a + b
+    for skip in (0, 1, 1, 2, 3):
+        part = whole[skip : skip + 398].view(np.complex64)
+        there = cuda.to_device(whole)[skip : skip + 398].view(np.complex64)
+        assert device.sum(there, policy=policy) == part.sum()
+        assert device.reduce(there, ordered, init=0j, policy=policy) == part.sum()
+        assert device.count_nonzero(there, policy=policy) == np.count_nonzero(part)
+        for call in (lambda x=there: device.sum(x, out=out), wk.prepare(device.sum, there, out=out)):
+            for _ in range(2):
+                call()
+                assert out.copy_to_host()[0] == part.sum()
+
+
+@pytest.mark.parametrize("few_until", [0, 1 << 12])
 @pytest.mark.parametrize("loads", [3, 5, 7])
 def test_reads_in_flight_that_are_no_power_of_two(loads, few_until):
     """Of a grid in which every thread reads as often as it may, and of one that reads once more."""
-    policy = device.ReducePolicy(threads=32, loads=loads, least_loads=loads, single_loads=1, few_until=few_until)
+    policy = device.ReducePolicy(
+        threads=32, loads=np.int64(loads), least_loads=loads, single_loads=1, few_until=few_until
+    )
     for vectors in (32 * loads, 2 * 32 * loads, 3 * 32 * loads - 5, 3 * 32 * loads + 1):
         x = np.arange(4 * vectors, dtype=np.int32)
         assert device.sum(to_device(x), policy=policy) == x.sum()

@@ -408,6 +408,7 @@ REFUSED = {
         lambda x: device.unique(THERE, out=result("i4", 10), count_out=THERE[3:4]),
         "^unique: count_out shares memory with x",
     ),
+    "none of two": (lambda x: device.run_length_encode(x, out=(x, None)), "^run_length_encode: out must be a pair"),
     "one of two": (lambda x: device.run_length_encode(x, out=x), "^run_length_encode: out must be a pair"),
     "two axes apart": (
         lambda x: device.unique(x, out=to_device(np.zeros((4, 6), np.int32)[:, ::2])),

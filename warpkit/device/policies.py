@@ -16,3 +16,4 @@ def check_bounds(policy: Any, **bounds: tuple[int, int]) -> None:
         value = getattr(policy, name)
         if type(value) is bool or not isinstance(value, int | np.integer) or not least <= value <= most:
             raise Refused(f"{type(policy).__name__}: {name} must be {least} to {most}, not {value!r}.")
+        object.__setattr__(policy, name, int(value))  # policies are frozen; a NumPy integer is no int to the compiler

@@ -21,7 +21,7 @@ from .calls import Job, Port, Rules, Use
 from .reduce_arguments import counted, init_payload, init_spec, line_of, one_element, out_payload
 from .reduce_families import Family
 from .reduce_meaning import result_after
-from .reduce_plan import NO_INIT, Flat, flat_of
+from .reduce_plan import NO_INIT, Flat, flat_at, flat_of, lies_apart
 from .reduce_policy import ReducePolicy, policy_for
 from .reduce_rules import check_goes_into, check_holds
 from .reduce_working import SHARES, Reduction, ReductionOf, Sized, Working
@@ -37,7 +37,7 @@ def run(
             again.run(family.calls, arrays, None, stream, partial(read_to, family, x, out, stream))
         return out
     source = as_argument(x, "x")
-    flat = flat_of(source.layout, "x")
+    flat = flat_at(source, "x")
     arguments = [source]
     target = counter = None
     if out is not None:
@@ -71,7 +71,7 @@ def run(
 def read_to(family: Family, x: Any, out: Any, stream: Any) -> Job:
     """Decide a call without other options, of a family without a function of the user's."""
     source, target = as_argument(x, "x"), as_output(out, "out")
-    flat = flat_of(source.layout, "x")
+    flat = flat_at(source, "x")
     if family.finds:
         check_holds(family.name, target.dtype, flat.size - 1, "the last place")
     plan = planned(family, flat, target, None, None, None, None)
@@ -91,7 +91,12 @@ def read_to(family: Family, x: Any, out: Any, stream: Any) -> Job:
         Use(SHARES, working.store, sized.slots) if sized.slots else working.no_store,
     )
     return Job(sized.kernel, sized.grid, sized.block, 0, payloads, out, handle, visitors,
-               arguments=(source, target), rules=Rules())  # fmt: skip
+               arguments=(source, target), rules=rules_of(flat.spec))  # fmt: skip
+
+
+def rules_of(spec: ArraySpec) -> Rules:
+    """Return when a call comes again: wherever the arrays lie, or where x is read at once."""
+    return Rules(aligned=[(0, spec.dtype.itemsize - 1)] if lies_apart(spec) else ())
 
 
 def planned(

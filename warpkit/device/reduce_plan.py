@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Refused
-from ..host.arrays_layout import Layout, remember
+from ..host.arrays_layout import Argument, Layout, remember
 from ..host.dtypes import type_of
 from ..simt import machine
 from ..simt.specs import ArraySpec, array_spec, scalar_spec
@@ -52,6 +52,23 @@ def flat_of(layout: Layout, name: str) -> Flat:
             raise Refused(f"{name} must be a device array, not a scalar or a tuple.")
         found = remember(_flats, layout, _flattened(layout, name))
     return found
+
+
+def flat_at(argument: Argument, name: str) -> Flat:
+    """Do `flat_of` for an array where it lies: not at once but item by item, where items do not lie at multiples of
+    their size, which NumPy does not ask of complex64."""
+    flat = flat_of(argument.layout, name)
+    size = flat.spec.dtype.itemsize
+    if not lies_apart(flat.spec) or not argument.pointer & (size - 1):
+        return flat
+    return flat._replace(
+        spec=array_spec(flat.spec.dtype, 1, False), pack=machine.array_packer((flat.size,), (size,), flat.spec.dtype)
+    )
+
+
+def lies_apart(spec: ArraySpec) -> bool:
+    """Return whether vectors of such an array need an address that its dtype does not ask for."""
+    return spec.contiguous and not spec.dtype.names and spec.dtype.alignment < spec.dtype.itemsize <= VECTOR_BYTES // 2
 
 
 def _flattened(layout: Layout, name: str) -> Flat:

@@ -14,7 +14,7 @@ from ..simt.steps import KernelStep
 from .reduce_arguments import counted, init_payload, line_of, out_payload
 from .reduce_call import check_items, planned
 from .reduce_families import Family
-from .reduce_plan import NO_INIT, flat_of
+from .reduce_plan import NO_INIT, flat_at
 from .reduce_policy import ReducePolicy
 from .reduce_rules import check_holds
 
@@ -24,7 +24,7 @@ def prepared(
 ) -> Prepared:
     """Return the call as a `Prepared`; without `out` its result is a new device array of one element (or two)."""
     source = as_argument(x, "x")
-    flat = flat_of(source.layout, "x")
+    flat = flat_at(source, "x")
     n, counter = (flat.size, None) if num_items is None else counted(family.name, num_items, flat)
     target = None if out is None else as_output(out, "out")
     if family.finds and target is not None:

@@ -107,7 +107,7 @@ def read_run_length_encode(
     items = items_of("run_length_encode", x, num_items)
     if out is None:
         values = lengths = None
-    elif isinstance(out, tuple | list) and len(out) == 2:
+    elif isinstance(out, tuple | list) and len(out) == 2 and not any(array is None for array in out):
         values, lengths = out
     else:
         raise Refused("run_length_encode: out must be a pair of device arrays, for the values and for the lengths.")
