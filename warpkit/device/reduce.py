@@ -222,8 +222,8 @@ def reduce(x: Any, op: Any, *, out: Any = None, dtype: Any = None, init: Any = N
     meaning here: `a + b * b`, for which there is `transform_reduce`. Structured items reach it as tuples of their
     fields, and it returns such tuples.
     dtype: default: that of `sum` for add and mul, else that of `x`; float16 reaches a user's function as float32.
-    Returns: the combination, in that dtype; what `op` returns is converted to it. For no items init, without init the
-    identity of a built-in operator.
+    Returns: the combination, in that dtype; a wider integer or float that `op` returns is converted to it, a float for
+    an integer is refused. For no items init, without init the identity of a built-in operator.
     Order: see above; a user's operator need not be commutative, and costs no bandwidth for it.
     Errors: ValueError for no items and no init, for minima, maxima and a user's operator.
     """

@@ -112,7 +112,8 @@ def inclusive_scan(x: Any, op: Any, *, out: Any = None, dtype: Any = None, init:
     their fields, and it returns such tuples. Not associative, and so without a meaning here: `a * g + b`; scan the
     pairs (g, b) by `(p[0] * q[0], p[1] * q[0] + q[1])` instead, whose second part is that recurrence.
     dtype: default: that of `cumsum` for add and mul, else that of `x`; float16 reaches a user's function as float32.
-    Returns: the combinations, in that dtype; what `op` returns is converted to it.
+    Returns: the combinations, in that dtype; a wider integer or float that `op` returns is converted to it, a float for
+    an integer is refused.
     Example: the later one unless it is 0, of 0, 3, 0, 5, 0 -> 0, 3, 3, 5, 5; reverse=True -> 3, 3, 5, 5, 0.
     """
     if axis is not None or reverse is not False:
