@@ -17,7 +17,14 @@ def current():
 
 @contextmanager
 def exploring(seed=0):
-    """Launch kernels of this `with` block in exploring mode, with the interleaving of `seed`."""
+    """Launch kernels of this `with` block in exploring mode, with the interleaving of `seed`.
+
+    For protocols between blocks, and whatever else must be right in every order: every access to memory may be
+    overtaken by another thread, and two accesses to one place in global memory that nothing orders are a RaceFault,
+    as they are in shared memory in any mode.
+    Args: seed: an integer; the same one gives the same interleaving. Run many: a fault shows itself in some.
+    Cost: a launch takes a few times as long.
+    """
     token = _mode.set(int(seed))
     try:
         yield
