@@ -112,7 +112,7 @@ def test_floats_are_combined_in_rows_whatever_the_grid_and_the_schedule(monkeypa
         assert (found[1:].view(np.uint32) == wanted[1:].view(np.uint32)).all()
 
     run(0)
-    explore(run, 2)
+    explore(run, 4)
 
 
 # ------------------------------------------------------------------ a busy GPU

@@ -40,11 +40,8 @@ def compiled(kind, item, family=CUMSUM, reverse=False, counted=False, ndim=1):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "tile"])
-@pytest.mark.parametrize(
-    ("dtype", "reverse"),
-    [(np.uint8, False), (np.int32, True), (np.float32, False), (np.float32, True), (np.float64, True)],
-    ids=label,
-)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64], ids=label)
+@pytest.mark.parametrize("reverse", [False, True])
 def test_registers_only(dtype, reverse, kind):
     image, ptx, _ = compiled(kind, dtype, reverse=reverse, counted=True)
     assert_registers_only(image, ptx)

@@ -13,7 +13,7 @@ from warpkit.device.tiles import TileShape
 
 from . import kernels
 
-FEW = 6
+FEW = 12
 TINY = TileShape(32, 1, 3, 2)
 
 

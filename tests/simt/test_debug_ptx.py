@@ -62,9 +62,10 @@ def test_without_the_switch_there_is_nothing_of_it(plain, name):
     assert count(plain[name], "barrier.red") == count(plain[name], "call") == 0
 
 
-def test_zero_is_off(plain):
+@pytest.mark.parametrize("off", ["0", ""])
+def test_zero_and_empty_are_off(plain, off):
     name = CASES[0]  # the first that a process compiles: arrays are numbered
-    assert body(compiled([name], WARPKIT_DEBUG="0")[name]) == body(plain[name])
+    assert body(compiled([name], WARPKIT_DEBUG=off)[name]) == body(plain[name])
 
 
 @pytest.mark.parametrize("name", CASES)
