@@ -150,8 +150,7 @@ def fold_at_once(words, like, op, warps):
     total = take_total(words, lane_number(), like)
     barrier()
     sync_warp(FULL_MASK)  # no instruction; without it the assembler has every block pass here under a predicate
-    mine = total if lane_number() < warps else identity_or_own(op, like)  # named: Python 3.12 else writes two calls
-    return redux(op, FULL_MASK, mine)
+    return redux(op, FULL_MASK, total if lane_number() < warps else identity_or_own(op, like))
 
 
 @device_function()

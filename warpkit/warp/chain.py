@@ -66,9 +66,7 @@ def chain_reduce(value, op, members, part, rounds):
     """Reduce `value` over the lanes of `part`; all of `members` call and get it, their own value for an empty part."""
     total = chain_inclusive(value, op, members, part, rounds, False)
     last = highest_bit(part)
-    # A statement of its own: Python 3.12 and later copy a short `return f(a if c else b)` into both branches.
-    source = last if last >= 0 else lane_id()
-    return shuffle(members, total, source)
+    return shuffle(members, total, last if last >= 0 else lane_id())
 
 
 @device_function()

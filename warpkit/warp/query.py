@@ -45,7 +45,6 @@ def warp_active_mask():
     Returns: uint32, bit k for lane k.
     Order: what the hardware decides. In branches and after an early return it is what one expects; in a loop with a
     different trip count per lane the compiler may have split lanes that a reader thinks together: pass explicit masks.
-    Python 3.12 and later compile `return f(a if c else b)` as two calls, one a branch: give the argument a name first.
     Cost: one instruction.
     """
     return participants(None)

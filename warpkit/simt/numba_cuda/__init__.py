@@ -21,6 +21,7 @@ def register() -> None:
         staging,
         states,
         sync,
+        tails,
         types,
         ufuncs,
         vectors,
