@@ -22,7 +22,8 @@ from .select_cases import CASES, PERIOD, Data, check, positive, report_errors
 from .select_lookback import fused
 from .timing import copy_time, graph_time, host_time, prebuilt_launch_time, queued_time
 
-LARGE, SMALL = (24, 28, 30), (0, 4, 8, 10, 11, 12, 13, 14, 16)
+LARGE, SMALL, SOME = (24, 28, 30), (0, 4, 8, 10, 11, 12, 13, 14, 16), (10, 12, 14, 16)
+OFTEN = "select half of int32", "select_flagged half of int32"  # measured at all small sizes, the others at some
 
 
 def large(report, data, exponent, found):
@@ -46,7 +47,7 @@ def large(report, data, exponent, found):
 def small(report, data, found):
     """Measure few items: a graph of 100 calls."""
     for exponent in SMALL:
-        for case in ("select half of int32", "select_flagged half of int32"):
+        for case in CASES if exponent in SOME else OFTEN:
             name = f"{case}, 2^{exponent}"
             with report_errors(report, name):
                 call, kept, _ = CASES[case][0](data, 1 << exponent)

@@ -76,8 +76,12 @@ def device_time(*works, repeats=30):
     return Median.of(_between_events(works[i % len(works)], stream) for i in range(repeats))
 
 
+COVER, MOST_AHEAD = 200, 10
+"""µs of calls on the stream ahead of one that is timed, in which the host gets it there; the most such calls."""
+
+
 def queued_time(work, before=None, repeats=30):
-    """Time one call of large work that waits on the stream behind `before`, else behind a call of its own.
+    """Time one call of large work that waits on the stream behind `before`, else behind calls of its own.
 
     Between its events nothing waits for the host: the launch is on the stream long before its turn comes.
     """
@@ -87,10 +91,12 @@ def queued_time(work, before=None, repeats=30):
         return _wall(work)
     repeats = MODE.fewer(repeats, 9)
     stream = cuda.stream()
+    work(stream)
+    calls = 1 + min(int(COVER / _between_events(work, stream)), MOST_AHEAD)
 
     def measure():
-        work(stream)
-        (before or work)(stream)
+        for ahead in [before] if before else [work] * calls:
+            ahead(stream)
         return _between_events(work, stream)
 
     return Median.of([measure() for _ in range(repeats + 2)][2:])

@@ -17,6 +17,9 @@ X = np.random.default_rng(5).integers(0, 9, N).astype(np.int32)
 SELECT = {
     "stay": device.SelectPolicy(threads=32, nbytes=8, blocks=32, most_tiles=0, **NOT_ALONE),
     "one tile": device.SelectPolicy(few_threads=32, few_nbytes=8, most_tiles=1 << 20, **NOT_ALONE),
+    "look back": device.SelectPolicy(
+        **NOT_ALONE | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1, look_patience=3
+    ),
 }
 SCAN = {
     "stay": device.ScanPolicy(threads=32, items=1, stages=2, blocks=32, ring_from=0),

@@ -91,7 +91,7 @@ def test_right_under_every_schedule(make, policy):
 
 
 @pytest.mark.parametrize("policy", LOOKS, ids=["at once", "soon", "late"])
-@pytest.mark.parametrize("make", [selecting, changing])
+@pytest.mark.parametrize("make", [selecting, changing, parting])
 def test_blocks_that_look_back_do_the_work_of_those_that_do_not_answer(make, policy):
     explore(make(policy), 6)
 

@@ -16,8 +16,8 @@ from ..block.lookback import publish
 from ..block.lookback_walk import FIRST_PAUSE, LONGEST_PAUSE
 from ..block.shape import int32, lane_number
 from ..block.states import HEAD
-from ..simt.lanes import as_mask, shuffle, thread_index
-from ..simt.memory import local_array, put, scratch, take
+from ..simt.lanes import as_mask, grid_size, shuffle, thread_index
+from ..simt.memory import local_array, put, result_scratch, scratch, take
 from ..simt.ops import maximum
 from ..simt.states import ABSENT, INCLUSIVE, load_state, state_value, store_state
 from ..simt.sync import barrier, sleep
@@ -64,12 +64,13 @@ def tile_total(op: Callable[..., Any], fetch: Callable[..., Any], arranged: Call
 
 
 def looking_back(
-    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any]
+    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any], whole: bool = False
 ) -> Callable[..., Any]:
     """Return the function that publishes what a tile adds up to and returns what all tiles before it do.
 
     each: states that a lane looks at at once.  patience: looks at a tile that is not there, before it is read.
     total: type of the totals, for `local_array`.  op: a built-in operator.  total_of: see `own_total`.
+    whole: it returns a pair, the second of which is what all tiles add up to, those behind it too.
     """
     window, next_turn = 32 * each, max(patience - 2, 0)
 
@@ -86,37 +87,39 @@ def looking_back(
                 absent = max(absent, at)
         return reduce_members(inclusive, maximum, FULL_MASK, 32), reduce_members(absent, maximum, FULL_MASK, 32)
 
+    def add_up(states, last, epoch, source, tile_items, num_items, like):
+        values, known = local_array(each, total), local_array(each, np.int32)
+        prefix = identity_or_own(op, like)
+        turns, pause = int32(0), int32(FIRST_PAUSE)
+        while last >= 0:
+            inclusive, absent = survey(values, known, states, last, epoch, like)
+            while absent > inclusive:
+                if turns >= patience:
+                    missing = total_of(source, absent, tile_items, num_items, like)
+                    if thread_index() == 0:
+                        publish(states, absent, missing, epoch)
+                    turns = int32(next_turn)
+                if turns >= EAGER:
+                    sleep(pause)
+                    pause = int32(min(2 * pause, LONGEST_PAUSE))
+                turns = int32(turns + 1)
+                inclusive, absent = survey(values, known, states, last, epoch, like)
+            for k in range(each):
+                at = int32(last - lane_number() - 32 * k)
+                if at >= max(inclusive, 0):
+                    prefix = combine(op, prefix, values[k])
+            last = int32(-1 if inclusive >= 0 else last - window)
+        return reduce_members(prefix, op, FULL_MASK, 32)
+
     def look(states, drawn, tile, own, source, tile_items, num_items):
         like = state_value(states, own)
         words = scratch(1, like)
         if thread_index() < 32:
-            values, known = local_array(each, total), local_array(each, np.int32)
             epoch = as_mask(drawn >> 32)
             if thread_index() == 0:
                 publish(states, tile, like, epoch)
             epoch = shuffle(FULL_MASK, epoch, 0)
-            prefix = identity_or_own(op, like)
-            last = int32(tile - 1)
-            turns, pause = int32(0), int32(FIRST_PAUSE)
-            while last >= 0:
-                inclusive, absent = survey(values, known, states, last, epoch, like)
-                while absent > inclusive:
-                    if turns >= patience:
-                        missing = total_of(source, absent, tile_items, num_items, like)
-                        if thread_index() == 0:
-                            publish(states, absent, missing, epoch)
-                        turns = int32(next_turn)
-                    if turns >= EAGER:
-                        sleep(pause)
-                        pause = int32(min(2 * pause, LONGEST_PAUSE))
-                    turns = int32(turns + 1)
-                    inclusive, absent = survey(values, known, states, last, epoch, like)
-                for k in range(each):
-                    at = int32(last - lane_number() - 32 * k)
-                    if at >= max(inclusive, 0):
-                        prefix = combine(op, prefix, values[k])
-                last = int32(-1 if inclusive >= 0 else last - window)
-            prefix = reduce_members(prefix, op, FULL_MASK, 32)
+            prefix = add_up(states, int32(tile - 1), epoch, source, tile_items, num_items, like)
             if thread_index() == 0:
                 put(words, 0, 1, prefix)
                 if tile > 0:
@@ -124,4 +127,18 @@ def looking_back(
         barrier()
         return take(words, 0, 1, like)
 
-    return look
+    def look_at_all(states, drawn, tile, own, source, tile_items, num_items):
+        prefix = look(states, drawn, tile, own, source, tile_items, num_items)
+        words = result_scratch(prefix)
+        if thread_index() < 32:
+            epoch = shuffle(FULL_MASK, as_mask(drawn >> 32), 0)
+            last = int32(grid_size() - 1)
+            while last > 0 and last * tile_items >= num_items:  # fewer items than the host knew of; a division is more
+                last = int32(last - 1)
+            every = add_up(states, last, epoch, source, tile_items, num_items, prefix)
+            if thread_index() == 0:
+                put(words, 0, 1, every)
+        barrier()
+        return prefix, take(words, 0, 1, prefix)
+
+    return look_at_all if whole else look

@@ -58,6 +58,18 @@ def told(number):
     return words[as_index(lane_number())] if lane_number() < int32(block_size() >> 5) else int32(0)
 
 
+@device_function()
+def as_they_are(counts):
+    """Return how many items are kept before a tile, and in all, as they were found."""
+    return counts
+
+
+@device_function()
+def with_none_in_all(count):
+    """Return how many items are kept before a tile, and 0 for those in all, which nobody asks for."""
+    return count, int32(0)
+
+
 def kernel_of_one_block(what: Compaction, shape: FewShape) -> Callable[..., Any]:
     """Return the kernel of one block."""
     items, item, finish, put = shape.items, what.item, what.few.finish, what.few.put
@@ -85,10 +97,12 @@ def kernel_that_looks(what: Compaction, shape: FewShape) -> Callable[..., Any]:
 
     def total_of(both, tile, tile_items, num_items, like):
         base = int32(tile * tile_items)
-        kept = sweep(both[0], both[1], int32(base + lane_number()), int32(32), int32(base + tile_items))
+        kept = sweep(both[0], both[1], int32(base + lane_number()), int32(32), int32(min(base + tile_items, num_items)))
         return reduce_members(kept, add, FULL_MASK, 32)
 
-    look = looking_back(shape.states, shape.patience, np.int32, add, total_of)
+    whole = what.few.whole
+    look = looking_back(shape.states, shape.patience, np.int32, add, total_of, whole)
+    both_of = as_they_are if whole else with_none_in_all
 
     def compact_by_looks(source, flags, out, more, count_out, states, count):
         drawn = as_int64(0)
@@ -105,9 +119,9 @@ def kernel_that_looks(what: Compaction, shape: FewShape) -> Callable[..., Any]:
             # of all for the first warp, which tells it to others and has nothing before it in the block
             mine = lane_number() < warp_number() or warp_number() == 0
             lower = reduce_members(warps if mine else int32(0), add, FULL_MASK, 32)
-            earlier = look(states, drawn, tile, lower, (source, flags), tile_items, num_items)
+            earlier, total = both_of(look(states, drawn, tile, lower, (source, flags), tile_items, num_items))
             before = int32(earlier + lower) if warp_number() > 0 else earlier
-            put(values, places, first, before, int32(0), num_items, out, more, None)
+            put(values, places, first, before, total, num_items, out, more, None)
             if base + tile_items >= num_items and thread_index() == 0:
                 finish(int32(earlier + lower), num_items, out, more, count_out, states)
         if thread_index() == 0:

@@ -13,20 +13,21 @@ from ..simt.lanes import block_size, thread_index
 from ..simt.machine import device_function
 from ..simt.sync import barrier
 from ..simt.types import as_index, as_int64, hold
-from .select_parts import finish_parts
+from .select_parts import count_parts
 from .select_tile import finish_count
 
 
 class Few(NamedTuple):
     """How few items are written. put: from registers.  finish: what is written at the end.
 
-    spreads: that takes nothing but how many items are kept before, so that several blocks can.  notes: it takes a
-    position of shared memory for every item.
+    spreads: that takes nothing but how many items are kept, before and in all, so that several blocks can.  whole: it
+    takes how many in all.  notes: it takes a position of shared memory for every item.
     """
 
     put: Callable[..., Any]
     finish: Callable[..., Any] = finish_count
     spreads: bool = True
+    whole: bool = False
     notes: bool = False
 
 
@@ -84,4 +85,4 @@ def put_runs(values, places, first, before, total, num_items, out, more, noted):
 
 
 ITEMS, POSITIONS = Few(put_items), Few(put_positions)
-PARTS, RUNS = Few(put_parts, finish_parts, spreads=False), Few(put_runs, spreads=False, notes=True)
+PARTS, RUNS = Few(put_parts, count_parts, whole=True), Few(put_runs, spreads=False, notes=True)

@@ -51,12 +51,18 @@ def emit_parts(slot, positions, lead, earlier, total, base, num_items, out, more
 
 
 @device_function()
-def finish_parts(counted, num_items, out, more, count_out, states):
+def count_parts(counted, num_items, out, more, count_out, states):
     """Write how many items were kept, where there is room the number of all too; called by one thread."""
     if count_out.size > 0:
         count_out[0] = counted
     if count_out.size > 1:
         count_out[1] = num_items
+
+
+@device_function()
+def finish_parts(counted, num_items, out, more, count_out, states):
+    """Do that, and tell the blocks that turn the rest around how many items were kept."""
+    count_parts(counted, num_items, out, more, count_out, states)
     if states.size > 0:
         store_relaxed(viewed(states, LONG), KEPT, as_int64(counted))
 

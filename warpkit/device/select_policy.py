@@ -28,7 +28,7 @@ class SelectPolicy:
     threads does with `one_items` each what it can. Then up to `look_until` blocks of `look_items` items a thread look
     back at one another, at `look_states` states a lane, `look_patience` times before they do the work of one that does
     not answer; they have 256 threads, or up to `look_threads` where there were else more than `look_tiles` of them.
-    Partitions, runs, and what is written in place has one block with `wide_items` a thread instead, up to `wide_until`.
+    Runs, and what is written in place has one block with `wide_items` a thread instead, up to `wide_until`.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
 
