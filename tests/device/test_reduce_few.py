@@ -21,8 +21,9 @@ def edges_of(policy, itemsize):
     """Return numbers of items around those at which another kernel, or another grid, takes over."""
     length, policy = max(16 // itemsize, 1), policy or device.ReducePolicy()
     block = policy.threads * policy.loads
-    reads = {32 * policy.few_loads, policy.few_threads * policy.few_loads, policy.single_loads, policy.few_until, block}
-    around = {reads * length + more for reads in {*reads, 2 * block} for more in (-1, 0, length)}
+    warps = {32 * loads for loads in (1, 2, 4) if loads <= policy.few_loads}
+    reads = {*warps, policy.few_threads * policy.few_loads, policy.single_loads, policy.few_until, block, 2 * block}
+    around = {number * length + more for number in reads for more in (-1, 0, length)}
     return sorted(n for n in {1, 2, 5, *around} if 0 < n < (3000 if SIMULATOR else 1 << 22))
 
 
@@ -123,8 +124,11 @@ DEFAULT = device.ReducePolicy(threads=256, loads=4, single_threads=512, few_thre
 @pytest.mark.parametrize(
     ("reads", "shape", "grid"),
     [
-        (0, FewShape(256, 4), (1, 32)),
-        (128, FewShape(256, 4), (1, 32)),
+        (0, FewShape(32, 1), (1, 32)),
+        (32, FewShape(32, 1), (1, 32)),
+        (33, FewShape(32, 2), (1, 32)),
+        (65, FewShape(32, 4), (1, 32)),
+        (128, FewShape(32, 4), (1, 32)),
         (129, FewShape(256, 4), (1, 256)),
         (1 << 10, FewShape(256, 4), (1, 256)),
         ((1 << 10) + 1, FewShape(512, 8), (1, 512)),
@@ -151,7 +155,7 @@ def test_a_grid_reads_all_and_has_few_blocks(policy):
             blocks, threads = shape.grid_for(reads)
             assert blocks * threads * shape.loads >= reads
             assert blocks == 1 if not shape.several else 1 < blocks <= 128
-            assert threads in (32, shape.threads)
+            assert threads == shape.threads
 
 
 def test_policies_that_are_none():

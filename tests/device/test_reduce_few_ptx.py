@@ -9,15 +9,15 @@ from tests.ptx import assert_register_only, count, shuffles
 from tests.warp.matrix import label
 from warpkit import device
 from warpkit.device.reduce_families import FAMILIES
-from warpkit.device.reduce_few import FewShape
 from warpkit.device.reduce_working import ReductionOf, program_of
 from warpkit.simt.specs import array_spec
 
 from .compiled import image_and_ptx, wide_loads
 
 POLICY = device.ReducePolicy()
-FEW, ONE, SEVERAL = (POLICY.few_shape(reads) for reads in (1, POLICY.single_loads, POLICY.single_loads + 1))
-SHAPES = {"few": FEW, "one": ONE, "several": SEVERAL}
+READS = 1, 32 * POLICY.few_loads + 1, POLICY.single_loads, POLICY.single_loads + 1
+SHAPES = dict(zip(("warp", "few", "one", "several"), map(POLICY.few_shape, READS)))
+WARP = SHAPES["warp"]
 
 
 @functools.cache
@@ -41,10 +41,9 @@ def meetings(shape):
 
 
 def test_the_default_has_all_kinds():
-    assert not FEW.several
-    assert not ONE.several
-    assert SEVERAL.several
-    assert len({FEW, ONE, SEVERAL}) == 3
+    assert [shape.several for shape in SHAPES.values()] == [False, False, False, True]
+    assert len(set(SHAPES.values())) == 4
+    assert WARP.threads == 32
 
 
 @pytest.mark.parametrize("kind", SHAPES)
@@ -57,7 +56,7 @@ def test_every_read_is_wide_and_nothing_leaves_the_registers(dtype, kind):
     assert image.local == image.spills == 0
     assert image.storable
     assert count(ptx, "div") == count(ptx, "rem") == 0
-    assert barriers(ptx) == 1
+    assert barriers(ptx) == (0 if shape is WARP else 1)
     assert count(ptx, "atom") == (1 if shape.several else 0)
     assert count(ptx, "fence") + count(ptx, "membar") == 0
 
@@ -85,11 +84,8 @@ def test_every_family(name):
             assert image.registers <= 64 * 1024 // shape.threads
 
 
-def test_strided_arrays_and_a_block_of_one_warp():
+def test_strided_arrays():
     for ndim in (2, 3, 4):
-        _, ptx = compiled("sum", np.float32, FEW, ndim=ndim)
+        _, ptx = compiled("sum", np.float32, SHAPES["few"], ndim=ndim)
         assert_register_only(ptx)
         assert count(ptx, "div") == count(ptx, "rem") == 0
-    _, ptx = compiled("sum", np.float32, FewShape(32, 1))
-    assert barriers(ptx) == 0
-    assert shuffles(ptx) == 5

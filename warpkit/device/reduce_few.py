@@ -1,8 +1,8 @@
 """The kernels of reductions of few items: every thread reads once, in 32 bits, and the first warp finishes.
 
 A microsecond is most of it the launch, and every instruction before the first read and behind the last one counts, so
-the way through is short and straight. A block has as many threads as its shape says, or is one warp: all that depends
-on their number is known to the compiler. Where a warp can read it all no thread waits for another warp.
+the way through is short and straight. How many threads a block has, and how often each reads, is known to the compiler.
+Where a warp can read it all the block is that warp, and no thread waits for another one.
 
 Of several blocks the one that is done last combines what the others left behind (see reduce_blocks.py): its first warp
 does, so that the others need not be told.
@@ -53,7 +53,7 @@ class FewShape:
         """Return (blocks, threads of each) for so many vectors."""
         if self.several:
             return -(-reads // self.reads), self.threads
-        return 1, min(self.threads, 32 if reads <= 32 * self.loads else self.threads)
+        return 1, self.threads
 
 
 @device_function()
@@ -166,8 +166,7 @@ def gather_shares(store, like, op, empty):
 def few_kernel(meaning: Meaning, reading: Reading, shape: FewShape, total: np.dtype[Any]) -> Callable[..., Any]:
     """Return the kernel that reduces few items as `meaning` says, read as `reading` says, with totals of dtype `total`.
 
-    Called by: one block, or where the shape says so several, of `shape.threads` threads; by one warp, where so many
-    lanes read enough: see `FewShape.grid_for`.
+    Called by: one block, or where the shape says so several, of `shape.threads` threads: see `FewShape.grid_for`.
     Args: count: of items, at least one, no more than the threads read.  x: the array.  out: the result.
     inverses: 1 / extents of `x`, but for the first.  init: what to start with, of any type where there is none.
     store: scratch for as many blocks as the grid has; of one block only its type counts.
@@ -179,7 +178,7 @@ def few_kernel(meaning: Meaning, reading: Reading, shape: FewShape, total: np.dt
     loads, held, several = shape.loads, shape.loads * reading.length + 1, shape.several
     item, total_type, small = reading.item, meaning.total, meaning.narrow
     threads, warps = shape.threads, shape.threads // 32
-    each, alone = min(warps, EIGHT), 32 * shape.loads
+    each = min(warps, EIGHT)
     meet = in_pieces if op is add and total.kind in "iu" and total.itemsize == 8 else at_once
 
     def reduce_few(count, x, out, inverses, init, store):
@@ -189,14 +188,12 @@ def few_kernel(meaning: Meaning, reading: Reading, shape: FewShape, total: np.dt
         n = int32(number(count, x))
         for k in range(loads):
             totals[k] = empty(op, like)
-        is_alone = not several and int32(n >> shifts[1]) <= alone
-        step = int32(32 if is_alone else threads)
         begin = int32(block_x() * (threads * loads)) if several else int32(0)
         gather_few(
-            totals, items, x, n, begin, step, before, length, shifts, fetch, fetch_item, lift, op, narrow, inverses
+            totals, items, x, n, begin, threads, before, length, shifts, fetch, fetch_item, lift, op, narrow, inverses
         )
         total = meet(fold_tree(totals, op), op)
-        if warps > 1 and not is_alone:
+        if warps > 1:
             words = scratch(SLOTS, like)
             if (thread_x() & 31) == 0:
                 put_total(words, int32(thread_x() >> 5), total)
