@@ -20,9 +20,9 @@ class ReducePolicy:
     single_loads: up to so many reads one block does it all.  single_threads: the most threads of that block.
     single_least: reads for which a thread is worth having in it.
     few_until: up to so many reads, where the host knows how many, kernels of their own do it, whose threads read once:
-    one warp with up to few_loads reads each, where that is enough; else one block of few_threads threads with few_loads;
-    else one of single_threads threads and up to 8 reads, up to single_loads; else blocks of `threads` threads and
-    `loads` reads, at most 128 of them.
+    one warp, up to few_loads times a thread, where that is enough; else one block of few_threads threads, few_loads
+    times; else one of single_threads threads and up to 8 reads, up to single_loads; else blocks of `threads` threads
+    and `loads` reads, at most 128 of them.
 
     A grid depends on the policy, the device and the number of items alone, and so do the bits of a result.
     """
