@@ -244,3 +244,45 @@ def test_collectives_and_shared_memory_are_right_under_every_seed():
         assert (out.reshape(3, 64) == np.arange(192).reshape(3, 64).sum(axis=1, keepdims=True)).all()
 
     simulator.explore(launch, seeds=range(5))
+
+
+@cuda.jit
+def negate(x):
+    i = cuda.threadIdx.x
+    x[i] = -x[i]
+
+
+@cuda.jit
+def move(source, target):
+    i = cuda.threadIdx.x
+    target[i] = source[i]
+
+
+def test_items_that_lie_at_odd_addresses_do_not_touch_their_neighbours():
+    records = np.zeros(40, np.dtype([("tag", np.uint8), ("value", np.int32)]))
+    records["value"] = np.arange(40)
+    fields = cuda.to_device(records)
+    long = np.array([(i, -i) for i in range(40)], [("a", np.int32), ("b", np.float64)])
+    for seed in range(4):
+        packed = cuda.to_device(np.zeros(1 + long.nbytes, np.uint8))[1:].view(long.dtype)
+        odd = cuda.to_device(np.append(np.zeros(3, np.uint8), np.arange(40).view(np.uint8)))[3:].view(np.int64)
+        with simulator.exploring(seed):
+            negate[1, 40](fields["value"])
+            negate[1, 40](odd)
+            move[1, 40](cuda.to_device(long), packed)
+        assert odd.copy_to_host().tolist() == [-i for i in range(40)]
+        assert packed.copy_to_host().tolist() == long.tolist()
+    assert fields.copy_to_host()["value"].tolist() == list(range(40))
+
+
+def test_items_that_overlap_race_wherever_they_lie():
+    @cuda.jit
+    def write(x, y):
+        if cuda.threadIdx.x == 0:
+            x[0] = 1
+        else:
+            y[0] = 0x0202020202020202
+
+    memory = cuda.to_device(np.zeros(32, np.uint8))
+    with simulator.exploring(1), pytest.raises(RaceFault, match="race on byte"):
+        write[1, 2](memory[1:9].view(np.int64), memory[8:16].view(np.int64))

@@ -1,6 +1,7 @@
 """`kernel[grid, block](…)`: numba's simulated kernel object, launching fibers."""
 
 import functools
+import math
 import os
 import threading
 
@@ -86,13 +87,15 @@ def _argument(launch, arg, extensions, back):
 def _global(launch, data):
     """Return an array argument; arrays that share memory share a Buffer."""
     root = stream_order.root_of(data)
-    buffer = launch.buffers.get(id(root))
+    buffer, offset = launch.buffers.get(id(root)), address_of(data) - address_of(root)
+    unit = math.gcd(element_of(data.dtype).unit, offset, *data.strides)  # items may lie anywhere: fields, odd addresses
     if buffer is None:
-        label, unit = f"a global array of {data.dtype}, shape {data.shape}", element_of(data.dtype).unit
+        label = f"a global array of {data.dtype}, shape {data.shape}"
         buffer = Traced(launch, label, unit, root) if launch.traced else Buffer(launch, label, None, unit)
         launch.buffers[id(root)] = buffer
+    buffer.refine(unit)
     watched = launch.exploring or launch.traced
-    return KernelArray(np.asarray(data), launch, buffer, watched, address_of(data) - address_of(root))
+    return KernelArray(np.asarray(data), launch, buffer, watched, offset)
 
 
 def _configured(self, configuration):
