@@ -22,9 +22,12 @@ def policy_of(**few):
 
 FORMS = {
     "one": policy_of(one_threads=256, one_items=4, one_until=MOST),
-    "look": policy_of(look_threads=32, look_items=2, look_states=2, look_until=MOST, one_threads=256, wide_until=MOST),
+    "look": policy_of(
+        look_threads=32, look_items=2, look_states=2, look_until=MOST, one_threads=256, wide_until=MOST,
+        look_large_from=300, look_large_threads=64, look_large_items=4, look_large_states=1,
+    ),
     "look wider": policy_of(look_threads=512, look_items=1, look_tiles=1, look_until=MOST),
-}
+}  # fmt: skip
 SIZES = [0, 1, 33, 64, 65, 257, MOST] if SIMULATOR else [0, 1, 31, 32, 33, 63, 64, 65, 129, 257, 513, MOST, MOST + 1]
 every_form = pytest.mark.parametrize("form", FORMS)
 

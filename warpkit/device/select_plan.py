@@ -117,7 +117,7 @@ class Plan:
         if size <= min(policy.one_until, policy.one.tile_items):
             shape = policy.one
         elif several and size <= policy.look_until:
-            shape = policy.look
+            shape = policy.look if size <= policy.look_large_from else policy.look_large
         elif not several and size <= min(policy.wide_until, policy.wide.tile_items):
             shape = policy.wide
         else:

@@ -10,7 +10,7 @@ from .scan_few import FewShape
 
 MOST_ITEMS = 31  # of a thread: a bit for each in 32; odd, so that threads read from different banks
 
-THREADS = "threads", "few_threads", "alone_threads", "small_threads", "one_threads", "look_threads"
+THREADS = tuple(f"{whose}threads" for whose in ("", "few_", "alone_", "small_", "one_", "look_", "look_large_"))
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class SelectPolicy:
     threads does with `one_items` each what it can. Then up to `look_until` blocks of `look_items` items a thread look
     back at one another, at `look_states` states a lane, `look_patience` times before they do the work of one that does
     not answer; they have 256 threads, or up to `look_threads` where there were else more than `look_tiles` of them.
+    Above `look_large_from` items these numbers are those of `look_large_threads`, `_items` and `_states`.
     Runs, and what is written in place has one block with `wide_items` a thread instead, up to `wide_until`.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
@@ -55,7 +56,11 @@ class SelectPolicy:
     look_tiles: int = 64
     look_states: int = 1
     look_patience: int = 64
-    look_until: int = 1 << 18
+    look_until: int = 1 << 21
+    look_large_from: int = 1 << 18
+    look_large_threads: int = 512
+    look_large_items: int = 8
+    look_large_states: int = 4
 
     def __post_init__(self) -> None:
         for name in THREADS:
@@ -83,6 +88,9 @@ class SelectPolicy:
             look_states=(1, 32),
             look_patience=(0, 1 << 20),
             look_until=(0, 1 << 30),
+            look_large_from=(0, 1 << 30),
+            look_large_items=(1, 32),
+            look_large_states=(1, 32),
         )
 
     @property
@@ -98,7 +106,15 @@ class SelectPolicy:
     @property
     def look(self) -> FewShape:
         """Return the shape of blocks that look back."""
-        return FewShape(self.look_threads, self.look_items, 0, self.look_states, self.look_patience, self.look_tiles)
+        return self._looking(self.look_threads, self.look_items, self.look_states)
+
+    @property
+    def look_large(self) -> FewShape:
+        """Return the shape of those over more items."""
+        return self._looking(self.look_large_threads, self.look_large_items, self.look_large_states)
+
+    def _looking(self, threads: int, items: int, states: int) -> FewShape:
+        return FewShape(threads, items, 0, states, self.look_patience, self.look_tiles)
 
 
 DEFAULT = SelectPolicy()
