@@ -6,6 +6,7 @@ from numba import cuda
 
 import warpkit as wk
 from tests.room import large
+from tests.warp.matrix import label
 from warpkit import device
 
 from .reductions import result
@@ -90,6 +91,27 @@ def test_select_scan_histogram_with_the_count_on_the_device(n):
         assert count.item() == len(sums)
         np.testing.assert_array_equal(scanned.cpu().numpy()[: len(sums)], sums)
         np.testing.assert_array_equal(bins.cpu().numpy(), np.histogram(sums, 16, (0, n))[0])
+
+
+EDGES = [4096, 4097, 8193, 65_537, 131_073, 1 << 18, (1 << 18) + 1, (1 << 20) + 3, 1 << 21, (1 << 21) + 1]
+
+
+@pytest.mark.parametrize("n", EDGES)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64], ids=label)
+def test_where_one_kernel_takes_over_from_another(n, dtype):
+    for seed, mean in enumerate((1, 3, 400)):  # launch after launch on the same scratch
+        x, keep = runs(dtype, n, mean, seed), flags(n, 0.2 + 0.3 * seed, seed)
+        there, mask, kept = cuda.to_device(x), cuda.to_device(keep), x > 0
+        same(device.select(there, positive), x[kept])
+        same(device.select_flagged(there, mask), x[keep])
+        same(device.nonzero(mask), np.flatnonzero(keep))
+        items, count = device.partition(there, positive)
+        same(items, parted(x, kept))
+        assert count == kept.sum()
+        same(device.unique(there), encoded(x)[0])
+        firsts, lengths, _ = device.run_length_encode(there)
+        same(firsts, encoded(x)[0])
+        same(lengths, encoded(x)[1])
 
 
 @large(8)
