@@ -188,7 +188,7 @@ def selections():
     """Selections: by blocks that stay, by blocks of one tile, and from registers."""
     small = {"few_threads": 32, "few_nbytes": 20, "alone_threads": 32, "small_until": 0}
     tiles = small | {"one_until": 0, "look_until": 0, "wide_until": 0}
-    looks = small | {"one_until": 0, "one_threads": 256, "look_threads": 64}
+    looks = small | {"one_until": 0, "one_threads": 256, "look_threads": 64, "whole_tiles": 1 << 20}
     ring, tile = device.SelectPolicy(32, 20, 3, 2, most_tiles=0, **tiles), device.SelectPolicy(**tiles)
     for policy in (ring, tile, device.SelectPolicy(**looks)):
         x = data(600 if config.ENABLE_CUDASIM else 1900, 1)

@@ -24,7 +24,7 @@ ALONE = device.SelectPolicy(
 )  # fmt: skip
 REGISTERS = device.SelectPolicy(
     32, 20, 3, 2, few_threads=32, few_nbytes=20, one_threads=64, one_items=2, one_until=128, wide_items=16,
-    wide_until=600, look_threads=64, look_items=2, look_tiles=8, look_until=5000,
+    wide_until=600, look_threads=64, look_items=2, look_tiles=8, look_until=5000, whole_tiles=1 << 20,
 )  # fmt: skip
 POLICIES = [POLICY, FEW, ALONE, REGISTERS] if SIMULATOR else [POLICY, FEW, ALONE, REGISTERS, None]
 POLICY_NAMES = ["stay", "few", "alone", "registers", "measured"][: len(POLICIES)]

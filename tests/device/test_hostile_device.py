@@ -38,7 +38,7 @@ POLICIES = {
         "most_tiles": 1 << 20, "nbytes": 512, "stages": 8, "blocks": 32, "small_until": 1 << 50, "large_from": 1 << 50,
         "large_nbytes": 512, "one_items": 16, "one_until": 1 << 14, "wide_items": 16, "wide_until": 1 << 14,
         "look_items": 32, "look_until": 1 << 30, "look_tiles": 1 << 20, "look_states": 32, "look_patience": 1 << 20,
-        "look_large_from": 1 << 30, "look_large_items": 32, "look_large_states": 32,
+        "look_large_from": 1 << 30, "look_large_items": 32, "look_large_states": 32, "whole_tiles": 1 << 20,
     },
     "HistogramPolicy": {
         "shared": 1 << 20, "most_shared": 1 << 20, "worth": 1 << 20, "loads": 16, "table": 1 << 12, "emptied": 1 << 30,

@@ -13,7 +13,8 @@ from warpkit.errors import Refused
 
 from .reductions import FEW, LAYOUTS, NUMPY, data, for_order, for_sum, laid_out, np_sum, same, to_device
 
-POLICIES = [FEW] if SIMULATOR else [FEW, None]
+EIGHT = replace(FEW, few_loads=8, single_loads=512)  # reads of a thread
+POLICIES = [FEW, EIGHT] if SIMULATOR else [FEW, EIGHT, None]
 WARPS = replace(FEW, few_threads=128, single_threads=64, threads=64)  # more than one warp everywhere
 
 
@@ -21,7 +22,7 @@ def edges_of(policy, itemsize):
     """Return numbers of items around those at which another kernel, or another grid, takes over."""
     length, policy = max(16 // itemsize, 1), policy or device.ReducePolicy()
     block = policy.threads * policy.loads
-    warps = {32 * loads for loads in (1, 2, 4) if loads <= policy.few_loads}
+    warps = {32 * loads for loads in (1, 2, 4, 8) if loads <= policy.few_loads}
     reads = {*warps, policy.few_threads * policy.few_loads, policy.single_loads, policy.few_until, block, 2 * block}
     around = {number * length + more for number in reads for more in (-1, 0, length)}
     return sorted(n for n in {1, 2, 5, *around} if 0 < n < (3000 if SIMULATOR else 1 << 22))

@@ -25,8 +25,9 @@ FORMS = {
     "look": policy_of(
         look_threads=32, look_items=2, look_states=2, look_until=MOST, one_threads=256, wide_until=MOST,
         look_large_from=300, look_large_threads=64, look_large_items=4, look_large_states=1,
+        whole_tiles=1 << 20,
     ),
-    "look wider": policy_of(look_threads=512, look_items=1, look_tiles=1, look_until=MOST),
+    "look wider": policy_of(look_threads=512, look_items=1, look_tiles=1, look_until=MOST, whole_tiles=1 << 20),
 }  # fmt: skip
 SIZES = [0, 1, 33, 64, 65, 257, MOST] if SIMULATOR else [0, 1, 31, 32, 33, 63, 64, 65, 129, 257, 513, MOST, MOST + 1]
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -131,6 +132,17 @@ def test_a_number_of_items_on_the_device(kind, form):
         items, kept = device.partition(there, above, num_items=number, policy=FORMS[form])
         same(items, parted(given, given > 0))
         assert kept == (given > 0).sum()
+
+
+def test_a_small_number_of_items_for_many_blocks():
+    """What all tiles add up to is known where few of the blocks have any."""
+    x, number = values(np.int32, 1400), result(np.int64)
+    policy = policy_of(look_threads=32, look_items=1, look_until=1 << 20, whole_tiles=1 << 20)
+    for n in (0, 1, 40, 1030, 1400):
+        number.copy_to_device(np.array([n]))
+        items, kept = device.partition(to_device(x), above, num_items=number, policy=policy)
+        same(items, parted(x[:n], x[:n] > 0))
+        assert kept == (x[:n] > 0).sum()
 
 
 @every_form

@@ -18,9 +18,10 @@ SELECT = {
     "stay": device.SelectPolicy(threads=32, nbytes=8, blocks=32, most_tiles=0, **NOT_ALONE),
     "one tile": device.SelectPolicy(few_threads=32, few_nbytes=8, most_tiles=1 << 20, **NOT_ALONE),
     "look back": device.SelectPolicy(
-        **NOT_ALONE | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1, look_patience=3
+        **NOT_ALONE | {"look_until": 1 << 20}, look_threads=32, look_items=2, look_states=1, look_patience=3,
+        whole_tiles=1 << 20,
     ),
-}
+}  # fmt: skip
 SCAN = {
     "stay": device.ScanPolicy(threads=32, items=1, stages=2, blocks=32, ring_from=0),
     "one tile": device.ScanPolicy(tile_threads=32, tile_items=1, ring_from=1 << 40, **NONE_FEW),

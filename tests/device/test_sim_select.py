@@ -15,7 +15,7 @@ RING = device.SelectPolicy(
 )
 LOOKS = [
     device.SelectPolicy(look_threads=32, look_items=1, look_states=states, look_patience=patience,
-                        **NOT_ALONE | {"look_until": 1000})
+                        whole_tiles=1 << 20, **NOT_ALONE | {"look_until": 1000})
     for states, patience in ((1, 0), (2, 1), (1, 50))
 ]  # fmt: skip
 TILES = device.SelectPolicy(threads=32, nbytes=4, few_threads=32, few_nbytes=4, most_tiles=1 << 20, **NOT_ALONE)

@@ -73,7 +73,7 @@ def seed_from_two(own, earlier, op):
 
 @dataclass(frozen=True)
 class FewShape:
-    """How the kernel of few items works: `items` of a thread, a power of two, in blocks of at most `threads` threads.
+    """How the kernel of few items works: `items` of a thread, in blocks of at most `threads` threads.
 
     Of several blocks each sweeps over all that lies before its own items, with `loads` reads at a time; or, where it
     has `states`, it looks back at what other blocks say: at so many states a lane, and `patience` times before it does

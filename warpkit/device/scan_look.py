@@ -2,7 +2,8 @@
 
 What a tile adds up to is usually there soon, from a block that began earlier or at the same time. If not, its block may
 not run before others end: then whoever needs the total reads the tile itself and publishes it in its block's place. So
-a block asks for nothing before it reads its items. For that nobody may have written over them: not in place.
+a block asks for nothing before it reads its items. For that nobody may have written over them: not in place. Where a
+block asks for the tiles behind its own too, all blocks should run at once: else they read much a second time.
 
 A number is drawn all the same, for the launch's epoch: see block/lookback.py. It is on its way while items are read.
 """

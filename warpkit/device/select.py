@@ -177,7 +177,8 @@ def partition(
     Not NumPy's, which finds the k-th smallest item. For `pred` see `select`.
     Args: out: of the dtype of `x`, with room for all its items; it is returned, and shares no memory with `x`.
     Returns: without `out` a new array and an int.
-    Cost: what is not in front is read and written once more, within the launch: its place is known at the end.
+    Cost: of many items, what is not in front is read and written once more, within the launch: its place is known at
+    the end. Few are written once.
     Example: partition(x, lambda v: v > 2) of 3, 1, 4, 1, 5 -> (3, 4, 5, 1, 1), 3.
     """
     if out is None and count_out is None:

@@ -3,7 +3,8 @@
 A warp reads rows of 32 neighbouring items, all before it looks at any; ballots say which of them it keeps, and in which
 place. The warps of a block exchange how many these are, once, and write them without a detour through shared memory.
 Where there are several blocks, each looks back at how many items others keep, see scan_look.py. Such blocks may read
-what others have written over in place; and what they write has to depend on nothing but how many items are kept before.
+what others have written over in place; and what they write has to depend on nothing but how many items are kept, before
+and in all.
 """
 
 from collections.abc import Callable

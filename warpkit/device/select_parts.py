@@ -1,4 +1,4 @@
-"""Partitions: what is kept from the beginning on, the rest from the end on and so backwards, then turned around.
+"""Partitions of many items: first what is kept, the rest from the end on and so backwards, then turned around.
 
 Where the rest begins is known when all items have been read, and then most of them are written. So the rest first lies
 backwards; when all tiles are written its items change places, the first with the last one, in slices that the blocks

@@ -107,6 +107,7 @@ class Plan:
         # Blocks that wait for all tiles have to draw until none is left: one of a tile's own may not have begun yet.
         waits = what.after is not nothing_after
         self.most_tiles = 1 if waits else max(policy.most_tiles * properties.multiprocessors, 1)
+        self.most_whole = policy.whole_tiles * properties.multiprocessors
 
     def _form(self, make: Callable[..., Any], shape: TileShape | FewShape, blocks: int = 1) -> Form:
         specs = (*self._specs[:-1], self.states, self._specs[-1])
@@ -118,6 +119,8 @@ class Plan:
             shape = policy.one
         elif several and size <= policy.look_until:
             shape = policy.look if size <= policy.look_large_from else policy.look_large
+            if self._what.few.whole and tiles_of(shape, size) > self.most_whole:
+                return None
         elif not several and size <= min(policy.wide_until, policy.wide.tile_items):
             shape = policy.wide
         else:
@@ -135,20 +138,25 @@ class Plan:
 
     def _form_for(self, size: int) -> Form:
         form = self._tiles_for(size)
-        return form if -(-size // form.shape.tile_items) <= self.most_tiles else self.ring
+        return form if tiles_of(form.shape, size) <= self.most_tiles else self.ring
 
     def launch(self, size: int, stream: int, apart: bool) -> Launch:
         """Return what a launch over at most `size` items takes. apart: no item lies where one is written."""
         form = (self._few_for(size, apart) if self.fits else None) or self._form_for(size)
         kernel, captured = form.ready(stream)
         shape, stays = form.shape, form is self.ring
-        few = isinstance(shape, FewShape)
+        few, tiles = isinstance(shape, FewShape), tiles_of(shape, size)
         threads = shape.threads_for(max(size, 1)) if few else shape.threads
-        tiles = max(-(-size // (threads * shape.items)), 1)
         looks = shape.states > 0 if few else stays or tiles > 1
         blocks = min(tiles, form.resident) if stays else tiles
         slots = tiles + HEAD if looks else 0
         return Launch(kernel, blocks, threads, form.shared, slots, captured, few and looks)
+
+
+def tiles_of(shape: TileShape | FewShape, size: int) -> int:
+    """Return how many tiles so many items are, at least one."""
+    threads = shape.threads_for(max(size, 1)) if isinstance(shape, FewShape) else shape.threads
+    return max(-(-size // (threads * shape.items)), 1)
 
 
 def slot_bytes(what: Compaction) -> int:

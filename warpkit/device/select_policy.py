@@ -29,6 +29,7 @@ class SelectPolicy:
     back at one another, at `look_states` states a lane, `look_patience` times before they do the work of one that does
     not answer; they have 256 threads, or up to `look_threads` where there were else more than `look_tiles` of them.
     Above `look_large_from` items these numbers are those of `look_large_threads`, `_items` and `_states`.
+    Partitions have up to `whole_tiles` such blocks a multiprocessor: each needs what all count, so all should run.
     Runs, and what is written in place has one block with `wide_items` a thread instead, up to `wide_until`.
     Threads: a power of two, 32 to 1024. Where shared memory does not hold the tiles there are fewer and smaller ones.
     """
@@ -61,6 +62,7 @@ class SelectPolicy:
     look_large_threads: int = 512
     look_large_items: int = 8
     look_large_states: int = 4
+    whole_tiles: int = 1
 
     def __post_init__(self) -> None:
         for name in THREADS:
@@ -91,6 +93,7 @@ class SelectPolicy:
             look_large_from=(0, 1 << 30),
             look_large_items=(1, 32),
             look_large_states=(1, 32),
+            whole_tiles=(0, 1 << 20),
         )
 
     @property

@@ -1,4 +1,4 @@
-"""A collective of a value that depends on a condition, where a function ends: one call, as it stands in the source."""
+"""Calls that Python writes twice, where a function ends and in the test of a loop: one call, as the source has it."""
 
 import numpy as np
 import pytest
@@ -92,3 +92,25 @@ def test_two_calls_remain_two(n):
     by_two_calls[1, 384](cuda.to_device(x), n, out)
     wanted = np.pad(np.where(np.arange(N) < n, x, 0), (0, 84)).reshape(12, 32).sum(1)
     np.testing.assert_array_equal(out.copy_to_host(), wanted.repeat(32))
+
+
+@cuda.jit
+def by_rounds(x, n, out):
+    """Take from every item as much as it has, as long as any has something; odd threads go on early."""
+    i, k = cuda.threadIdx.x, 0
+    while wk.block_sum(x[i] - k if i < n and x[i] > k else 0) > 0:
+        k += 1
+        if i & 1:
+            out[i] += k
+            continue
+        out[i] -= k
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 64, 96])
+def test_threads_that_continue_meet_the_others_at_the_test(n):
+    x = np.random.default_rng(n).integers(0, 6, 96)
+    out = cuda.to_device(np.zeros(96, np.int64))
+    by_rounds[1, 96](cuda.to_device(x), n, out)
+    rounds = x[:n].max(initial=0)
+    total = rounds * (rounds + 1) // 2
+    np.testing.assert_array_equal(out.copy_to_host(), np.where(np.arange(96) % 2, total, -total))
