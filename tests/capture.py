@@ -1,15 +1,26 @@
 """Work captured into a graph of the driver, on a GPU."""
 
+import contextlib
+import gc
+
 
 class Capture:
-    """What is done on `stream` inside becomes a graph; a call replays it after all work that went before, and waits."""
+    """What is done on `stream` inside becomes a graph; a call replays it after all work that went before, and waits.
+
+    Meanwhile nothing that earlier tests have left is freed: such a capture ends where any thread frees memory at once.
+    """
 
     def __init__(self, stream):
-        self.stream = stream
+        self.stream, self.freeing_nothing = stream, contextlib.ExitStack()
 
     def __enter__(self):
         from cuda.bindings import driver
+        from numba import cuda
 
+        gc.collect()
+        gc.disable()
+        self.freeing_nothing.callback(gc.enable)
+        self.freeing_nothing.enter_context(cuda.defer_cleanup())
         self.driver = driver
         mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
         assert not driver.cuStreamBeginCapture(self.stream.handle, mode)[0]
@@ -17,6 +28,7 @@ class Capture:
 
     def __exit__(self, *error):
         status, graph = self.driver.cuStreamEndCapture(self.stream.handle)
+        self.freeing_nothing.close()
         if error[0] is None:
             assert not status
             status, self.ready = self.driver.cuGraphInstantiate(graph, 0)

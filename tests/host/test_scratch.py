@@ -1,7 +1,9 @@
 """Scratch memory: whose it is, that it stays as it is, grows, comes back, and survives failures."""
 
 import gc
+import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -64,6 +66,12 @@ def test_every_use_has_its_own(streams):
     assert len({scratch(what, spec, 10, stream).pointer for what, spec, stream in uses}) == len(uses)
 
 
+def await_end_of(threads):
+    """Wait until the system has no more of threads that have been joined: the driver still takes their streams down."""
+    while any(os.path.exists(f"/proc/self/task/{thread.native_id}") for thread in threads):
+        time.sleep(0.001)
+
+
 def test_the_default_stream_of_a_thread_is_each_threads_own():
     mine, found, barrier = scratch("thread", SPEC, 10, 2), [], threading.Barrier(3)
 
@@ -76,6 +84,7 @@ def test_the_default_stream_of_a_thread_is_each_threads_own():
         thread.start()
     for thread in threads:
         thread.join()
+    await_end_of(threads)
     assert scratch("thread", SPEC, 10, 2) is mine
     assert len({memory.pointer for memory in (mine, *found)}) == 4
 
@@ -192,6 +201,7 @@ def test_own_scratch_lives_as_long_as_it_is_held(monkeypatch):
 
 def test_under_capture_memory_is_the_captures_own(streams, monkeypatch):
     stream = streams()
+    forget_captures()  # those of earlier tests
     outside = scratch("capture", SPEC, 10, stream)
     captures = {}
     for number in (7, 8):
