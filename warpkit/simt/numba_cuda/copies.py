@@ -24,6 +24,9 @@ _CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX"}
 def join_copies(code) -> None:
     """Let what the source has once be reached at one place, in the bytecode that Numba is to read."""
     instructions = [inst for inst in code.table.values() if inst.opname != "CACHE"]
+    names = [inst.opname for inst in instructions]
+    if sum(name in _ENDS for name in names) < 2 and not any("JUMP_BACKWARD" in name for name in names):
+        return
     positions = list(code.func_id.code.co_positions())
     spelled = [(inst.opcode, inst.arg, positions[max(inst.offset - _SHIFT, 0) // 2]) for inst in instructions]
     _join_tests(code, instructions, spelled)
