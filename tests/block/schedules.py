@@ -1,5 +1,6 @@
 """Running a kernel under many interleavings in the simulator's exploring mode."""
 
+import faulthandler
 import os
 
 from warpkit.simt import simulator
@@ -16,6 +17,8 @@ def seeds(usually):
 
 def explore(run, usually):
     """Call `run(seed)`, which checks itself, under `usually` random schedules or WARPKIT_TEST_SCHEDULES of them."""
+    if WANTED:
+        faulthandler.cancel_dump_traceback_later()  # thousands take longer than pytest lets a test take
     for seed in seeds(usually):
         with simulator.exploring(seed):
             try:
