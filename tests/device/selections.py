@@ -1,8 +1,8 @@
 """What the tests of selections are run over: policies with small tiles, sizes around them, densities, NumPy's answers.
 
 With POLICY a tile is 160 items of 4 bytes; more than one tile is worked on by the kernel of blocks that stay, with FEW
-by the one with a block for each tile. With ALONE one block works on up to 384 items; up to 600 tiles
-are smaller, from 1000 on larger. With REGISTERS one block works on up to 128, from registers; up to 5000
+by the one with a block for each tile. With ALONE one block works on up to 384 items; up to 400 tiles
+are smaller, from 700 on larger. With REGISTERS one block works on up to 128, from registers; up to 5000
 several look back, and where these are of no use one works on up to 600.
 """
 
@@ -19,8 +19,8 @@ POLICY = device.SelectPolicy(
 )
 FEW = device.SelectPolicy(threads=32, nbytes=20, few_threads=32, few_nbytes=20, most_tiles=1 << 20, **NOT_ALONE)
 ALONE = device.SelectPolicy(
-    few_threads=64, few_nbytes=12, most_tiles=1 << 20, alone_threads=128, small_threads=32, small_until=600,
-    large_from=1000, large_nbytes=20, **NO_REGISTERS,
+    few_threads=64, few_nbytes=12, most_tiles=1 << 20, alone_threads=128, small_threads=32, small_until=400,
+    large_from=700, large_nbytes=20, **NO_REGISTERS,
 )  # fmt: skip
 REGISTERS = device.SelectPolicy(
     32, 20, 3, 2, few_threads=32, few_nbytes=20, one_threads=64, one_items=2, one_until=128, wide_items=16,
@@ -29,7 +29,7 @@ REGISTERS = device.SelectPolicy(
 POLICIES = [POLICY, FEW, ALONE, REGISTERS] if SIMULATOR else [POLICY, FEW, ALONE, REGISTERS, None]
 POLICY_NAMES = ["stay", "few", "alone", "registers", "measured"][: len(POLICIES)]
 SIZES = (
-    [0, 1, 128, 129, 160, 400, 601, 700, 1001]
+    [0, 1, 128, 129, 160, 390, 401, 701]
     if SIMULATOR
     else [
         0,
@@ -47,9 +47,12 @@ SIZES = (
         257,
         384,
         385,
+        400,
+        401,
         600,
         601,
-        999,
+        699,
+        701,
         1793,
         4095,
         4096,
