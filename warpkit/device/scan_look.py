@@ -64,16 +64,12 @@ def tile_total(op: Callable[..., Any], fetch: Callable[..., Any], arranged: Call
     return total_of
 
 
-def looking_back(
-    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any], whole: bool = False
-) -> Callable[..., Any]:
-    """Return the function that publishes what a tile adds up to and returns what all tiles before it do.
+def surveying(each: int) -> Callable[..., Any]:
+    """Return the function that reads the states of up to 32 · `each` tiles back from `last`, `each` a lane, by a warp.
 
-    each: states that a lane looks at at once.  patience: looks at a tile that is not there, before it is read.
-    total: type of the totals, for `local_array`.  op: a built-in operator.  total_of: see `own_total`.
-    whole: it returns a pair, the second of which is what all tiles add up to, those behind it too.
+    (values, known, states, last, epoch, like) -> (the last tile that knows its inclusive prefix, the last one that is
+    absent), −1 for none. values, known: get what the lane has read.
     """
-    window, next_turn = 32 * each, max(patience - 2, 0)
 
     def survey(values, known, states, last, epoch, like):
         inclusive, absent = int32(-1), int32(-1)
@@ -87,6 +83,18 @@ def looking_back(
             if at >= 0 and known[k] == ABSENT:
                 absent = max(absent, at)
         return reduce_members(inclusive, maximum, FULL_MASK, 32), reduce_members(absent, maximum, FULL_MASK, 32)
+
+    return survey
+
+
+def adding_up(
+    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the function (states, last, epoch, source, tile_items, num_items, like) -> tiles 0…`last` combined.
+
+    Called by a warp. It waits for tiles that are not there, and after that reads their items: see `looking_back`.
+    """
+    survey, window, next_turn = surveying(each), 32 * each, max(patience - 2, 0)
 
     def add_up(states, last, epoch, source, tile_items, num_items, like):
         values, known = local_array(each, total), local_array(each, np.int32)
@@ -111,6 +119,20 @@ def looking_back(
                     prefix = combine(op, prefix, values[k])
             last = int32(-1 if inclusive >= 0 else last - window)
         return reduce_members(prefix, op, FULL_MASK, 32)
+
+    return add_up
+
+
+def looking_back(
+    each: int, patience: int, total: Any, op: Callable[..., Any], total_of: Callable[..., Any], whole: bool = False
+) -> Callable[..., Any]:
+    """Return the function that publishes what a tile adds up to and returns what all tiles before it do.
+
+    each: states that a lane looks at at once.  patience: looks at a tile that is not there, before it is read.
+    total: type of the totals, for `local_array`.  op: a built-in operator.  total_of: see `own_total`.
+    whole: it returns a pair, the second of which is what all tiles add up to, those behind it too.
+    """
+    add_up = adding_up(each, patience, total, op, total_of)
 
     def look(states, drawn, tile, own, source, tile_items, num_items):
         like = state_value(states, own)
