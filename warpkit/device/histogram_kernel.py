@@ -102,6 +102,18 @@ def fold_copies(counters, number, shift, copies):
     return total
 
 
+@device_function()
+def write_counts(mine, counters, shift, threads, place_of, numbers, edges, out, one):
+    """Add what a block of so many threads has counted to the bins that its counters stand for."""
+    at = thread_x()
+    while at < counters[0]:
+        total = fold_copies(mine, int32(at + 1), shift, counters[1])
+        place = place_of(at, numbers, edges)
+        if total != 0 and place >= 0:
+            accumulate(out, as_index(place), cast_like(one, total))
+        at = int32(at + threads)
+
+
 def private_kernel(what: Counting) -> Callable[..., Any]:
     """Return the kernel that counts in shared memory.
 
@@ -166,13 +178,7 @@ def private_kernel(what: Counting) -> Callable[..., Any]:
         # what the block has counted
         barrier()
         await_clear(out, store)
-        at = thread_x()
-        while at < counters[0]:
-            total = fold_copies(mine, int32(at + 1), shift, counters[1])
-            place = place_of(at, numbers, edges)
-            if total != 0 and place >= 0:
-                accumulate(out, as_index(place), cast_like(one, total))
-            at = int32(at + threads)
+        write_counts(mine, counters, shift, threads, place_of, numbers, edges, out, one)
         leave(store)
 
     return count_in_shared_memory
