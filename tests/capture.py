@@ -17,13 +17,13 @@ class Capture:
         from cuda.bindings import driver
         from numba import cuda
 
+        self.driver = driver
         gc.collect()
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+        assert not driver.cuStreamBeginCapture(self.stream.handle, mode)[0]
         gc.disable()
         self.freeing_nothing.callback(gc.enable)
         self.freeing_nothing.enter_context(cuda.defer_cleanup())
-        self.driver = driver
-        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
-        assert not driver.cuStreamBeginCapture(self.stream.handle, mode)[0]
         return self
 
     def __exit__(self, *error):

@@ -1,5 +1,6 @@
 """A call that the source has once is compiled once, whatever Python makes of it (copies.py)."""
 
+import sys
 import types
 
 import numba
@@ -143,14 +144,22 @@ def test_continue_goes_to_the_test_that_the_others_come_to(compile_ptx, function
     assert count(compile_ptx(function, *VALUES), "bar") in (1, 2)  # the test before the loop, and the one in it
 
 
-def test_without_columns_nothing_is_joined():
-    known = bytecode.FunctionIdentity.from_function(test_copies.chosen.py_func)
-    places = [(line, end, None, None) for line, end, _, _ in known.code.co_positions()]
+def joined(function, columns):
+    """Return whether anything is joined in a function of which Python has kept columns, or has not."""
+    known = bytecode.FunctionIdentity.from_function(function)
     code = bytecode.ByteCode(known)
-    without = types.SimpleNamespace(co_positions=lambda: places)
+    places = [place if columns else (*place[:2], None, None) for place in known.code.co_positions()]
     seen = types.SimpleNamespace(
-        table=dict(code.table), func_id=types.SimpleNamespace(code=without), labels=code.labels,
-        find_exception_entry=code.find_exception_entry,
+        table=dict(code.table), labels=code.labels, find_exception_entry=code.find_exception_entry,
+        func_id=types.SimpleNamespace(code=types.SimpleNamespace(co_positions=lambda: places)),
     )  # fmt: skip
     copies.join_copies(seen)
-    assert seen.table == dict(code.table)
+    return seen.table != dict(code.table)
+
+
+def test_without_columns_nothing_is_joined():
+    assert joined(rounds, columns=True)
+    assert not joined(rounds, columns=False)
+    assert not joined(test_copies.chosen.py_func, columns=False)
+    if sys.version_info >= (3, 12):
+        assert joined(test_copies.chosen.py_func, columns=True)
